@@ -1,0 +1,37 @@
+# Everything runs inside .venv. `make test` and `make install` need nothing but Python 3.11-3.13.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+RUN := OMP_WAIT_POLICY=PASSIVE
+
+.DEFAULT_GOAL := help
+.PHONY: help install test check format clean
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(STAMP)  ## create .venv with everything in it
+
+# The stamp is renewed only when what is installed changes, so a second run starts at once.
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,dev]"
+	@touch $@
+
+test: install  ## install when needed, then lint, types, layering and tests
+	@$(MAKE) --no-print-directory check
+
+check:  ## the same checks as `make test`, without installing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(RUN) $(BIN)/python -m pytest -n 2
+
+format:  ## let ruff format and fix what it can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

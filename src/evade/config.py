@@ -1,0 +1,225 @@
+"""Every setting of the networks and their training: frozen dataclasses that check themselves. No torch here.
+
+Each field says what it means, its unit where it has one, and its source: *original* is the published SimPLe
+program (tensor2tensor, `next_frame_pixel_noise` and `ppo_original_params` as `rlmb_base` overrides it), *paper*
+is the EVaDE paper, *ours* comes with the reason.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from evade.errors import ConfigError
+
+EventLayer = Literal["translation", "weighting", "interaction"]
+"""The three noisy event layers of the paper's section 3, by name."""
+
+EVADE: tuple[EventLayer, ...] = ("translation", "weighting", "interaction")
+"""All three in the paper's order of insertion: the full EVaDE agent. The empty tuple is SimPLe(30)."""
+
+
+def require(holds: bool, field: str, value: Any, rule: str) -> None:
+    """Raise a `ConfigError` that names field, value and rule unless the rule holds."""
+    if not holds:
+        raise ConfigError(f"{field} = {value!r} is not possible: {rule}.")
+
+
+def require_fields(config: Any, section: str, fields: str, holds: Callable[[Any], bool], rule: str) -> None:
+    """Check one rule for several fields of a section, given as one string of names."""
+    for field in fields.split():
+        value = getattr(config, field)
+        require(holds(value), f"{section}.{field}", value, rule)
+
+
+def at_least_one(value: int) -> bool:
+    """A count or size that cannot be zero."""
+    return value >= 1
+
+
+def finite_positive(value: float) -> bool:
+    """A number above zero that is not infinite."""
+    return 0 < value < float("inf")
+
+
+def finite_not_negative(value: float) -> bool:
+    """Zero, or a number above it that is not infinite."""
+    return 0 <= value < float("inf")
+
+
+def require_choice(field: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise a `ConfigError` unless `value` is one of `choices`."""
+    require(value in choices, field, value, "choose one of " + ", ".join(choices))
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """What the networks must know of a game."""
+
+    channels: int
+    """Channels of one frame: 3 for RGB, the number of object types for MinAtar."""
+    height: int
+    """Rows of a frame, in cells or pixels."""
+    width: int
+    """Columns of a frame, in cells or pixels."""
+    levels: int
+    """Values one channel of one cell can take: 256 for pixels, 2 for binary channels."""
+    num_actions: int
+    """Size of the game's discrete action set; action 0 is the no-op where the game has one."""
+    lowest_reward: int = -1
+    """Smallest clipped reward. Original: rewards are clipped to {-1, 0, 1}."""
+    highest_reward: int = 1
+    """Largest clipped reward."""
+
+    def __post_init__(self) -> None:
+        require_fields(self, "game", "channels height width num_actions", at_least_one, "it must be at least 1")
+        require(2 <= self.levels <= 256, "game.levels", self.levels, "a cell is stored in one byte: 2 to 256 values")
+        require(
+            self.lowest_reward < self.highest_reward,
+            "game.lowest_reward",
+            self.lowest_reward,
+            f"it must be below game.highest_reward = {self.highest_reward}",
+        )
+
+    @property
+    def num_reward_classes(self) -> int:
+        """Number of whole rewards from the lowest to the highest."""
+        return self.highest_reward - self.lowest_reward + 1
+
+
+@dataclass(frozen=True)
+class WorldModelConfig:
+    """The next-frame and reward network, its losses and its optimiser."""
+
+    num_frames: int = 4
+    """Stacked frames the network sees, oldest first. Original: 4."""
+    hidden_size: int = 64
+    """Channels after the pixel embedding; each doubling multiplies it by 2. Original: 64."""
+    depth: int = 6
+    """Number of stride-2 down stages, and of up stages. Original: 6 (105x80 becomes 2x2)."""
+    num_doublings: int = 2
+    """The first so many down stages double the channels. Original: 2 (64, 128, 256, 256, ...)."""
+    num_middle_layers: int = 2
+    """3x3 convolutions at the bottleneck. Original: 2."""
+    reward_hidden_size: int = 128
+    """Hidden units of the reward head (and of the end head). Original and paper: 128."""
+    activation: Literal["relu", "belu"] = "relu"
+    """Original: ReLU since 2019-03-26; the release before used belu (paired ELUs). The paper does not say."""
+    standardise: bool = True
+    """Subtract each frame's mean and divide by its deviation, per channel. Original: yes. Binary grids may go raw."""
+    predicts_end: bool = False
+    """Add a head for the end of an episode. Original: no; MinAtar ends a game at death, so there it is needed."""
+
+    event_layers: tuple[EventLayer, ...] = ()
+    """Event layers of the reward path in order of insertion: `()` is SimPLe(30), `EVADE` the paper's agent."""
+    share_last_stage: bool = True
+    """The reward path's last up stage borrows the transition path's kernel (paper, text). False gives it a kernel
+    of its own, which the paper's "0.43M" added parameters need; see docs/deviations.md."""
+    sigma_init: float = 0.1
+    """Initial relative noise of every event weight. Ours: the paper gives none; 0.1 moves a weight by 10 %,
+    enough to tell draws apart and small enough that the reward loss falls as it does without noise."""
+    event_init: Literal["identity", "random"] = "identity"
+    """Initial event weights. Ours: the paper gives none; identity (its Theorem 1) leaves the network's function
+    as it was before the layers were inserted."""
+    kl_weight: float = 0.0
+    """Weight of the event layers' summed KL term in the loss; 1 / (number of transitions) makes the loss an
+    evidence bound. Paper: no such term in its loss, so 0."""
+
+    dropout: float = 0.1
+    """Dropout at the entrance of every down and up stage while fitting. Original: 0.1."""
+    middle_dropout: float = 0.5
+    """Dropout before each middle layer while fitting. Original: 0.5 (`residual_dropout`)."""
+    pixel_noise: float = 0.05
+    """Share of cells replaced by the batch's median colour while fitting. Original: 0.05."""
+    loss_cutoff: float = 0.01
+    """Subtracted from every cross-entropy before a ReLU, in nats. Original: 0.01 (deterministic model)."""
+
+    batch_size: int = 4
+    """Transitions per update. Original: 4."""
+    learning_rate: float = 1.5
+    """Constant of the warm-up / inverse square root schedule; relative, because updates are scaled by each
+    variable's own size. Original: 1.5."""
+    warmup_updates: int = 8000
+    """Updates of linear warm-up. Original: 8000."""
+    max_gradient_norm: float = 1.0
+    """Gradients are scaled down to this global norm. Original: 1.0."""
+
+    def __post_init__(self) -> None:
+        sizes = "num_frames hidden_size depth num_middle_layers reward_hidden_size batch_size warmup_updates"
+        require_fields(self, "world_model", sizes, at_least_one, "it must be at least 1")
+        require(
+            0 <= self.num_doublings <= self.depth,
+            "world_model.num_doublings",
+            self.num_doublings,
+            f"it must lie between 0 and world_model.depth = {self.depth}",
+        )
+        require(
+            self.activation != "belu" or self.hidden_size % 2 == 0,
+            "world_model.hidden_size",
+            self.hidden_size,
+            "belu pairs up channels, so it must be even",
+        )
+        probabilities = "dropout middle_dropout pixel_noise"
+        require_fields(self, "world_model", probabilities, lambda p: 0 <= p < 1, "it is a probability below 1")
+        weights = "sigma_init kl_weight loss_cutoff"
+        require_fields(self, "world_model", weights, finite_not_negative, "it must be finite and not negative")
+        rates = "learning_rate max_gradient_norm"
+        require_fields(self, "world_model", rates, finite_positive, "it must be finite and positive")
+        require_choice("world_model.activation", self.activation, ("relu", "belu"))
+        require_choice("world_model.event_init", self.event_init, ("identity", "random"))
+        for name in self.event_layers:
+            require_choice("world_model.event_layers", name, get_args(EventLayer))
+        require(
+            len(set(self.event_layers)) == len(self.event_layers),
+            "world_model.event_layers",
+            self.event_layers,
+            "each event layer may be named once",
+        )
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """The actor-critic network and how PPO improves it."""
+
+    filters: tuple[int, ...] = (32, 32)
+    """Output channels of each convolution. Original: two of 32."""
+    kernel_size: int = 5
+    """Rows and columns of each convolution's kernel. Original: 5."""
+    stride: int = 2
+    """Stride of each convolution. Original: 2."""
+    hidden_size: int = 128
+    """Units of the dense layer under both heads. Original: 128."""
+
+    discount: float = 0.99
+    """The return's gamma. Original: 0.99."""
+    gae_lambda: float = 0.95
+    """Generalised advantage estimation's lambda. Original: 0.95."""
+    clip: float = 0.1
+    """PPO's clip range of the probability ratio. Original: 0.1."""
+    value_coefficient: float = 1.0
+    """Weight of the value's mean squared error. Original: 1 (no half, no clipping)."""
+    entropy_coefficient: float = 0.01
+    """Weight of the entropy bonus. Original: 0.01."""
+    epochs: int = 3
+    """Passes over one rollout. Original: 3."""
+    minibatch_times: int = 20
+    """Time indices per minibatch, each with all environments of the rollout. Original: 20."""
+    learning_rate: float = 1e-4
+    """Adam's step size, in dreams and in the game. Original: 1e-4, constant."""
+    max_gradient_norm: float = 0.5
+    """Gradients are scaled down to this global norm. Original: 0.5."""
+
+    def __post_init__(self) -> None:
+        require(
+            bool(self.filters) and all(count >= 1 for count in self.filters),
+            "policy.filters",
+            self.filters,
+            "name at least one convolution, each with at least 1 filter",
+        )
+        sizes = "kernel_size stride hidden_size epochs minibatch_times"
+        require_fields(self, "policy", sizes, at_least_one, "it must be at least 1")
+        require_fields(self, "policy", "discount gae_lambda", lambda x: 0 <= x <= 1, "it must lie between 0 and 1")
+        require(0 < self.clip < 1, "policy.clip", self.clip, "it must lie between 0 and 1")
+        weights = "value_coefficient entropy_coefficient"
+        require_fields(self, "policy", weights, finite_not_negative, "it must be finite and not negative")
+        rates = "learning_rate max_gradient_norm"
+        require_fields(self, "policy", rates, finite_positive, "it must be finite and positive")

@@ -1,0 +1,32 @@
+"""Every exception of the package a user can meet, one line of meaning each.
+
+`evade.layers` stands alone and brings its own `LayerError`; the command line reports both kinds the same way.
+"""
+
+
+class EvadeError(Exception):
+    """Base of all errors below; catching it catches every mistake this package names."""
+
+
+class ConfigError(EvadeError):
+    """A setting has an impossible value; the message names the field, the value and the rule."""
+
+
+class ShapeError(EvadeError):
+    """A tensor does not have the shape or type that a network or function documents."""
+
+
+class ActionError(EvadeError):
+    """An action lies outside the game's range."""
+
+
+class RewardError(EvadeError):
+    """A reward lies outside the values the world model has classes for."""
+
+
+class UnknownFeatureMap(EvadeError):
+    """A feature map was asked for by a name the network does not have."""
+
+
+class VariablesError(EvadeError):
+    """Variables of the original program are missing, superfluous or misshaped."""

@@ -1,0 +1,77 @@
+"""What travels between the parts, and the axis letters used in every docstring.
+
+Axes: `B` batch, `T` time, `N` environments, `K` stacked frames (oldest first), `C` channels of one frame,
+`H` rows, `W` columns, `V` values (levels) one cell can take, `A` actions, `R` reward classes.
+A frame is uint8 `[C, H, W]`; an observation is uint8 `[K, C, H, W]`.
+"""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class Transitions(NamedTuple):
+    """A batch of single steps of a game: what the world model is fitted to."""
+
+    observation: Tensor
+    """uint8 `[B, K, C, H, W]`."""
+    action: Tensor
+    """int64 `[B]`, taken at the observation."""
+    next_frame: Tensor
+    """uint8 `[B, C, H, W]`, the frame the action led to."""
+    reward: Tensor
+    """Whole numbers `[B]`, clipped to the game's range, received on arriving at `next_frame`."""
+    terminated: Tensor
+    """bool `[B]`, whether the game ended there (a time limit does not count)."""
+
+
+class Logits(NamedTuple):
+    """What a world model says of the next step before anything is decided."""
+
+    frame: Tensor
+    """`[B, C, V, H, W]`: one score for each value of each channel of each cell."""
+    reward: Tensor
+    """`[B, R]`."""
+    end: Tensor | None
+    """`[B]`, the log-odds that the game ends; None for a model without an end head."""
+
+
+class Prediction(NamedTuple):
+    """The most likely next step: what a dream is made of."""
+
+    frame: Tensor
+    """uint8 `[B, C, H, W]`."""
+    reward: Tensor
+    """float32 `[B]`, one of the game's clipped rewards."""
+    terminated: Tensor
+    """bool `[B]`; all False for a model without an end head."""
+
+
+class Loss(NamedTuple):
+    """A loss to minimise and what to tell people about it."""
+
+    total: Tensor
+    """Scalar with a gradient."""
+    metrics: dict[str, Tensor]
+    """Named scalars without a gradient."""
+
+
+class Rollout(NamedTuple):
+    """Steps gathered to improve a policy, from the game or from a dream."""
+
+    observation: Tensor
+    """uint8 `[T, N, K, C, H, W]`."""
+    action: Tensor
+    """int64 `[T, N]`."""
+    log_prob: Tensor
+    """float32 `[T, N]`, of the action under the policy that took it."""
+    value: Tensor
+    """float32 `[T, N]`, the policy's value of the observation."""
+    next_value: Tensor
+    """float32 `[T, N]`, the policy's value of what the action led to, before any reset."""
+    reward: Tensor
+    """float32 `[T, N]`."""
+    terminated: Tensor
+    """bool `[T, N]`: the game ended at this step."""
+    truncated: Tensor
+    """bool `[T, N]`: the game was cut off after this step, though it had not ended."""

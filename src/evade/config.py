@@ -72,7 +72,12 @@ class GameSpec:
 
     def __post_init__(self) -> None:
         require_fields(self, "game", "channels height width num_actions", at_least_one, "it must be at least 1")
-        require(2 <= self.levels <= 256, "game.levels", self.levels, "a cell is stored in one byte: 2 to 256 values")
+        require(
+            2 <= self.levels <= 256,
+            "game.levels",
+            self.levels,
+            "a cell is stored in one byte: 2 to 256 values",
+        )
         require(
             self.lowest_reward < self.highest_reward,
             "game.lowest_reward",
@@ -188,6 +193,9 @@ class PolicyConfig:
     """Stride of each convolution. Original: 2."""
     hidden_size: int = 128
     """Units of the dense layer under both heads. Original: 128."""
+    num_iteration_embeddings: int = 0
+    """Rows of a table that tells the dense layer the iteration (row 0: unknown); 0 for none. The last release of
+    the original has 32 such rows, the release of its paper has none, so none is the default."""
 
     discount: float = 0.99
     """The return's gamma. Original: 0.99."""
@@ -219,7 +227,7 @@ class PolicyConfig:
         require_fields(self, "policy", sizes, at_least_one, "it must be at least 1")
         require_fields(self, "policy", "discount gae_lambda", lambda x: 0 <= x <= 1, "it must lie between 0 and 1")
         require(0 < self.clip < 1, "policy.clip", self.clip, "it must lie between 0 and 1")
-        weights = "value_coefficient entropy_coefficient"
+        weights = "num_iteration_embeddings value_coefficient entropy_coefficient"
         require_fields(self, "policy", weights, finite_not_negative, "it must be finite and not negative")
         rates = "learning_rate max_gradient_norm"
         require_fields(self, "policy", rates, finite_positive, "it must be finite and positive")

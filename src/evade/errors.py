@@ -30,3 +30,7 @@ class UnknownFeatureMap(EvadeError):
 
 class VariablesError(EvadeError):
     """Variables of the original program are missing, superfluous or misshaped."""
+
+
+class TrainingDiverged(EvadeError):
+    """A loss or gradient is not finite; the update was refused and no weight was changed."""

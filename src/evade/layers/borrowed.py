@@ -1,5 +1,7 @@
 """A noisy convolution that borrows another module's weights (paper, section 3.5: the reward path's last stage)."""
 
+from typing import cast
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -59,7 +61,7 @@ class NoisyConv2d(NoisyLayer):
                 kernel,
                 source.bias,
                 source.stride,
-                source.padding,
+                cast(tuple[int, int], source.padding),
                 source.output_padding,
                 source.groups,
                 source.dilation,

@@ -135,9 +135,7 @@ class NoisyLayer(nn.Module, ABC):
 
     def situation(self) -> Situation:
         """A copy of mode and draw, to return to."""
-        return Situation(
-            self.mode, self.has_draw, self.num_draws, self.noise.clone(), self.held_kernel.clone()
-        )
+        return Situation(self.mode, self.has_draw, self.num_draws, self.noise.clone(), self.held_kernel.clone())
 
     def return_to(self, situation: Situation) -> None:
         """Bring back an earlier mode and draw, down to the held kernel."""
@@ -159,7 +157,7 @@ class NoisyLayer(nn.Module, ABC):
         if self.mode == "hold":
             if self.num_draws is None:
                 return self.convolve(x, self.held_kernel)
-            parts = x.unflatten(0, (self.num_draws, -1))
+            parts = x.reshape(self.num_draws, -1, *x.shape[1:])
             each: Tensor = torch.func.vmap(self.convolve)(parts, self.held_kernel)
             return each.flatten(0, 1)
         weight = self.mean_weight()

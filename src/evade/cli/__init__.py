@@ -1,0 +1,1 @@
+"""The `evade` command: one file for each verb, which parses, calls and prints."""

@@ -1,0 +1,31 @@
+"""`evade doctor`: is everything here that training needs?"""
+
+import json
+from dataclasses import asdict
+
+
+def doctor(as_json: bool = False) -> int:
+    """Show versions, device, threads, optional parts, and run a short self-test. Exit code 1 if something is wrong.
+
+    Args:
+        as_json: print one JSON object instead of a table.
+    """
+    # Imported here so that `evade --help` does not wait for torch.
+    from rich.console import Console
+    from rich.table import Table
+
+    from evade.machine import examine
+
+    findings = examine()
+    all_well = all(finding.is_well for finding in findings)
+    if as_json:
+        print(json.dumps({"all_well": all_well, "findings": [asdict(finding) for finding in findings]}))
+        return 0 if all_well else 1
+    table = Table(show_header=False, box=None)
+    for finding in findings:
+        mark = "[green]ok[/green]" if finding.is_well else "[red]wrong[/red]"
+        table.add_row(mark, finding.name, finding.value)
+    console = Console()
+    console.print(table)
+    console.print("All is well." if all_well else "Something is wrong; see the lines marked so.")
+    return 0 if all_well else 1

@@ -1,0 +1,26 @@
+"""The entry point: picks the verb, and turns a user's mistake into one line instead of a traceback."""
+
+import sys
+from collections.abc import Sequence
+
+import tyro
+
+from evade import __version__
+from evade.cli.doctor import doctor
+from evade.errors import EvadeError
+
+MISTAKE = 2
+"""Exit code for anything the user can mend; the message says how."""
+
+DESCRIPTION = f"evade {__version__}: event-based variational Thompson sampling for model-based reinforcement learning."
+
+VERBS = {"doctor": doctor}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    try:
+        return tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=arguments)
+    except EvadeError as error:
+        print(f"evade: {error}", file=sys.stderr)
+        return MISTAKE

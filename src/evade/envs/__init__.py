@@ -1,0 +1,1 @@
+"""Games: everything between a real environment and the observation an agent sees."""

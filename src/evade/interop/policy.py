@@ -1,0 +1,90 @@
+"""The original's policy from its variables."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from evade.config import PolicyConfig
+from evade.interop.variables import (
+    PIXEL_LEVELS,
+    UNUSED_EMBEDDINGS,
+    Array,
+    Twin,
+    layer_twins,
+    load_variables,
+    shape_of,
+    without_prefix,
+)
+from evade.policies import ActorCritic
+from evade.policies.network import ITERATION_EMBEDDING_SIZE
+
+UNUSED = re.compile(UNUSED_EMBEDDINGS)
+"""Variables that the original creates and never uses."""
+
+
+def load_tensor2tensor_policy(
+    variables: Mapping[str, Array], config: PolicyConfig | None = None, *, fold_epoch_embedding: bool = True
+) -> ActorCritic:
+    """The original's policy (`feed_forward_cnn_small_categorical_policy`) with its weights.
+
+    Args:
+        variables: by TensorFlow name, with or without the model's name before it and `:0` behind it. Releases from
+            mid-2019 on have a table of epochs (`embedding/kernel`), earlier ones do not.
+        config: settings that arrays do not show; sizes in it are replaced by those found.
+        fold_epoch_embedding: True adds the table's row 0, which the original uses whenever it acts, to the dense
+            bias, so that the network has no table; False keeps the table.
+
+    Returns:
+        The network in evaluation mode. It takes frames of the size the original was trained on.
+
+    Raises:
+        VariablesError: naming every variable that is missing, superfluous or misshaped.
+    """
+    found = without_prefix(variables, "conv2d/kernel", unlike="target_")
+    first = shape_of(found, "conv2d/kernel", 4)
+    second = shape_of(found, "conv2d_1/kernel", 4)
+    dense = shape_of(found, "dense/kernel", 2)
+    has_table = "embedding/kernel" in found
+    rows = shape_of(found, "embedding/kernel", 2)[0] if has_table else 0
+    config = replace(
+        config or PolicyConfig(),
+        filters=(first[3], second[3]),
+        kernel_size=first[0],
+        hidden_size=dense[1],
+        num_iteration_embeddings=rows,
+    )
+    sizes = {
+        "in_channels": first[2],
+        "levels": PIXEL_LEVELS,
+        "num_features": dense[0] - (ITERATION_EMBEDDING_SIZE if has_table else 0),
+        "num_actions": shape_of(found, "dense2/kernel", 2)[1],
+    }
+    policy = ActorCritic(config, **sizes)
+    load_variables(policy, policy_twins(has_table), found, UNUSED)
+    if has_table and fold_epoch_embedding:
+        policy = _fold(policy, ActorCritic(replace(config, num_iteration_embeddings=0), **sizes))
+    return policy.eval()
+
+
+def _fold(policy: ActorCritic, folded: ActorCritic) -> ActorCritic:
+    """Move row 0 of the iteration table through the dense layer into its bias."""
+    assert policy.iteration_embedding is not None
+    state = policy.state_dict()
+    row = state.pop("iteration_embedding")[0]
+    image, table = state["dense.weight"].split([folded.dense.in_features, len(row)], dim=1)
+    state["dense.weight"] = image
+    state["dense.bias"] = (state["dense.bias"].double() + table.double() @ row.double()).float()
+    folded.load_state_dict(state)
+    return folded
+
+
+def policy_twins(has_table: bool) -> list[Twin]:
+    """Which variable of the original is which parameter of the policy."""
+    twins = [
+        *layer_twins("conv2d", "convolutions.0", "convolution"),
+        *layer_twins("conv2d_1", "convolutions.1", "convolution"),
+        *layer_twins("dense", "dense", "dense"),
+        *layer_twins("dense2", "action_head", "dense"),
+        *layer_twins("dense_1", "value_head", "dense"),
+    ]
+    return [*twins, Twin("embedding/kernel", "iteration_embedding")] if has_table else twins

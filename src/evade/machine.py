@@ -1,0 +1,113 @@
+"""What this machine can do: versions, device, threads, optional parts, and a short self-test."""
+
+import importlib.util
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import torch
+
+from evade.config import EVADE, GameSpec, WorldModelConfig
+from evade.errors import EvadeError
+from evade.layers import LayerError, draw
+from evade.records import Transitions
+from evade.world_models import build_world_model, build_world_model_optimiser, fit_update
+
+EXTRAS = {"atari": "ale_py", "minatar": "minatar"}
+"""Optional parts of the package and the module that shows they are installed."""
+
+FIT_SECONDS = 0.7
+"""How long the self-test fits a model; with the rest of it about 2 seconds."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    name: str
+    value: str
+    is_well: bool = True
+
+
+def examine() -> list[Finding]:
+    """All findings, the self-test last."""
+    return [*_versions(), *_hardware(), *_extras(), _self_test()]
+
+
+def _versions() -> list[Finding]:
+    installed = [Finding(name, version(name)) for name in ("evade", "torch", "numpy", "gymnasium", "safetensors")]
+    return [Finding("python", platform.python_version()), *installed]
+
+
+def _hardware() -> list[Finding]:
+    if torch.cuda.is_available():
+        device, bf16 = torch.cuda.get_device_name(), torch.cuda.is_bf16_supported()
+    else:
+        device = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
+        bf16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return [
+        Finding("device", device),
+        Finding("threads", f"{torch.get_num_threads()}"),
+        Finding("bf16", "supported by the hardware" if bf16 else "not supported by the hardware, emulated"),
+    ]
+
+
+def _extras() -> list[Finding]:
+    findings = []
+    for extra, module in EXTRAS.items():
+        present = importlib.util.find_spec(module) is not None
+        told = _version_of(module) if present else f"absent; pip install 'evade[{extra}]' adds it"
+        findings.append(Finding(f"extra {extra}", told))
+    return findings
+
+
+def _version_of(module: str) -> str:
+    try:
+        return version(module.replace("_", "-"))
+    except PackageNotFoundError:
+        return "present"
+
+
+def _self_test(work: Callable[[], str] | None = None) -> Finding:
+    start = time.perf_counter()
+    try:
+        told = (work or _fit_and_draw)()
+    except (EvadeError, LayerError, RuntimeError) as error:
+        return Finding("self-test", f"failed: {error}", is_well=False)
+    return Finding("self-test", f"{told} in {time.perf_counter() - start:.1f} s")
+
+
+def _fit_and_draw() -> str:
+    """Fit a tiny EVaDE model to one batch until time is up, then look whether two draws of its reward differ."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
+        config = WorldModelConfig(
+            num_frames=1, hidden_size=16, depth=2, warmup_updates=10, learning_rate=0.1, event_layers=EVADE
+        )
+        model = build_world_model(config, game)
+        optimiser = build_world_model_optimiser(model)
+        batch = Transitions(
+            observation=torch.randint(0, 2, (16, 1, 4, 10, 10), dtype=torch.uint8),
+            action=torch.arange(16) % 6,
+            next_frame=torch.randint(0, 2, (16, 4, 10, 10), dtype=torch.uint8),
+            reward=torch.arange(16) % 3 - 1,
+            terminated=torch.zeros(16, dtype=torch.bool),
+        )
+        deadline = time.perf_counter() + FIT_SECONDS
+        losses = [fit_update(model, optimiser, batch, 1.0)["loss"].item()]
+        while time.perf_counter() < deadline:
+            losses.append(fit_update(model, optimiser, batch, 1.0)["loss"].item())
+        model.eval()
+        scores = []
+        for seed in (1, 1, 2):
+            draw(model, torch.Generator().manual_seed(seed))
+            with torch.no_grad():
+                scores.append(model(batch.observation, batch.action).reward)
+    if not torch.equal(scores[0], scores[1]) or torch.equal(scores[0], scores[2]):
+        raise EvadeError("equal draws gave different rewards, or different draws equal ones")
+    if not min(losses) < losses[0]:
+        raise EvadeError(f"the loss did not fall from {losses[0]:.3f} in {len(losses)} updates")
+    return f"loss {losses[0]:.2f} to {losses[-1]:.2f} in {len(losses)} updates, draws repeat and differ as they should"

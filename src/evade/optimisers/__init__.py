@@ -1,0 +1,7 @@
+"""The optimisers of the original program, and the guarded step around them."""
+
+from evade.optimisers.adafactor import Adafactor, Schedule, warmup_constant, warmup_rsqrt
+from evade.optimisers.adam import TensorFlowAdam
+from evade.optimisers.step import step
+
+__all__ = ["Adafactor", "Schedule", "TensorFlowAdam", "step", "warmup_constant", "warmup_rsqrt"]

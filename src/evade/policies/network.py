@@ -1,0 +1,119 @@
+"""The actor-critic network: convolutions, one dense layer, an action head and a value head."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evade.config import GameSpec, PolicyConfig
+from evade.errors import ShapeError
+
+ORTHOGONAL_GAIN = 1.5
+"""The original's initial gain of every kernel, both heads included: its first policy is not uniform."""
+
+
+ITERATION_EMBEDDING_SIZE = 32
+"""Columns of the original's table of iterations."""
+
+
+class PolicyOutput(NamedTuple):
+    """What the policy says of a batch of observations."""
+
+    logits: Tensor
+    """`[B, A]`: unnormalised log-probabilities of the actions."""
+    value: Tensor
+    """`[B]`: the expected discounted return."""
+
+
+class SameConv2d(nn.Conv2d):
+    """A strided convolution padded as TensorFlow's SAME: ceil(size / stride) outputs, the odd zero at the far end."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[B, C_in, H, W]` to `[B, C_out, ceil(H / stride), ceil(W / stride)]`."""
+        top, bottom = self._padding(x.shape[2], 0)
+        left, right = self._padding(x.shape[3], 1)
+        return super().forward(F.pad(x, (left, right, top, bottom)))
+
+    def _padding(self, size: int, axis: int) -> tuple[int, int]:
+        stride, kernel = self.stride[axis], self.kernel_size[axis]
+        total = max((math.ceil(size / stride) - 1) * stride + kernel - size, 0)
+        return total // 2, total - total // 2
+
+
+class ActorCritic(nn.Module):
+    """The original's policy and value network; by its settings also the small one for MinAtar.
+
+    Args:
+        config: convolutions and hidden units.
+        in_channels: channels of the stacked frames together, K * C.
+        levels: values one channel of one cell can take; the input is scaled to [0, 1].
+        num_features: cells times channels of the last convolution's output.
+        num_actions: size of the action set.
+    """
+
+    def __init__(
+        self, config: PolicyConfig, *, in_channels: int, levels: int, num_features: int, num_actions: int
+    ) -> None:
+        super().__init__()
+        self.levels = levels
+        widths = (in_channels, *config.filters)
+        self.convolutions = nn.ModuleList(
+            SameConv2d(widths[i], widths[i + 1], config.kernel_size, config.stride) for i in range(len(widths) - 1)
+        )
+        self.iteration_embedding: nn.Parameter | None = None
+        if config.num_iteration_embeddings:
+            rows = torch.empty(config.num_iteration_embeddings, ITERATION_EMBEDDING_SIZE)
+            self.iteration_embedding = nn.Parameter(nn.init.orthogonal_(rows, ORTHOGONAL_GAIN))
+            num_features += ITERATION_EMBEDDING_SIZE
+        self.dense = nn.Linear(num_features, config.hidden_size)
+        self.action_head = nn.Linear(config.hidden_size, num_actions)
+        self.value_head = nn.Linear(config.hidden_size, 1)
+        for layer in (*self.convolutions, self.dense, self.action_head, self.value_head):
+            nn.init.orthogonal_(layer.weight, ORTHOGONAL_GAIN)
+            nn.init.zeros_(layer.bias)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+
+    def forward(self, observation: Tensor, iteration: Tensor | None = None) -> PolicyOutput:
+        """Action scores and value.
+
+        Args:
+            observation: uint8 (or bool) `[B, K, C, H, W]`.
+            iteration: int64 `[B]`, rows of the iteration table where the network has one; 0, "unknown", if None.
+        """
+        if observation.dim() != 5 or observation.shape[1] * observation.shape[2] != self.convolutions[0].in_channels:
+            raise ShapeError(
+                f"the observation has shape {tuple(observation.shape)}, but this policy takes [batch, frames, "
+                f"channels, height, width] with {self.convolutions[0].in_channels} frames x channels."
+            )
+        x = observation.flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
+        x = x.contiguous(memory_format=torch.channels_last)
+        for convolution in self.convolutions:
+            x = F.relu(convolution(x))
+        # Rows, columns, channels: the original's order, and the one channels-last memory already has.
+        features = x.permute(0, 2, 3, 1).flatten(1)
+        if self.iteration_embedding is not None:
+            rows = x.new_zeros(len(x), dtype=torch.long) if iteration is None else iteration
+            features = torch.cat([features, F.embedding(rows, self.iteration_embedding)], dim=1)
+        if features.shape[1] != self.dense.in_features:
+            raise ShapeError(
+                f"frames of {observation.shape[3]} x {observation.shape[4]} give {features.shape[1]} features, but "
+                f"this policy was made for {self.dense.in_features}: use the frame size it was built with."
+            )
+        hidden = F.relu(self.dense(features))
+        return PolicyOutput(self.action_head(hidden), self.value_head(hidden).squeeze(1))
+
+
+def build_policy(config: PolicyConfig, game: GameSpec, num_frames: int) -> ActorCritic:
+    """A new policy for a game, weights from torch's global generator."""
+    height, width = game.height, game.width
+    for _ in config.filters:
+        height, width = math.ceil(height / config.stride), math.ceil(width / config.stride)
+    return ActorCritic(
+        config,
+        in_channels=num_frames * game.channels,
+        levels=game.levels,
+        num_features=height * width * config.filters[-1],
+        num_actions=game.num_actions,
+    )

@@ -1,0 +1,132 @@
+"""Proximal policy optimisation: the clipped losses, one update, and the passes over a rollout."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from evade.config import PolicyConfig
+from evade.errors import ConfigError
+from evade.optimisers import TensorFlowAdam, step
+from evade.policies.advantages import compute_advantages, normalise
+from evade.policies.network import ActorCritic, PolicyOutput
+from evade.records import Loss, Rollout
+
+
+class Minibatch(NamedTuple):
+    """What one update learns from; any leading axes, the same for all fields."""
+
+    observation: Tensor
+    """uint8 `[..., K, C, H, W]`."""
+    action: Tensor
+    """int64 `[...]`."""
+    log_prob: Tensor
+    """`[...]`, of the action under the policy that took it."""
+    advantage: Tensor
+    """`[...]`, normalised."""
+    returns: Tensor
+    """`[...]`, what the value should be."""
+
+
+def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PolicyConfig) -> Loss:
+    """Clipped policy loss, squared value error and entropy bonus, with their coefficients.
+
+    Args:
+        output: the network's logits `[..., A]` and value `[...]` for the minibatch.
+        minibatch: everything but its observations is used.
+        config: clip range and coefficients.
+    """
+    log_probs = torch.log_softmax(output.logits, dim=-1)
+    log_prob = log_probs.gather(-1, minibatch.action.unsqueeze(-1)).squeeze(-1)
+    ratio = (log_prob - minibatch.log_prob).exp()
+    clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
+    gain = torch.minimum(ratio * minibatch.advantage, clipped * minibatch.advantage)
+    entropy = -(log_probs.exp() * log_probs).sum(-1).mean()
+    policy_loss = -gain.mean()
+    value_loss = config.value_coefficient * (output.value - minibatch.returns).square().mean()
+    entropy_loss = -config.entropy_coefficient * entropy
+    metrics = {
+        "policy_loss": policy_loss,
+        "value_loss": value_loss,
+        "entropy_loss": entropy_loss,
+        "entropy": entropy,
+        "clipped_share": (ratio != clipped).float().mean(),
+    }
+    total = policy_loss + value_loss + entropy_loss
+    return Loss(total, {name: metric.detach() for name, metric in metrics.items()})
+
+
+def ppo_update(
+    policy: ActorCritic, optimiser: torch.optim.Optimizer, minibatch: Minibatch, config: PolicyConfig
+) -> dict[str, Tensor]:
+    """Make one optimiser step on a minibatch.
+
+    Returns:
+        The metrics before the step, and the gradient's norm before clipping.
+    """
+    axes = minibatch.action.shape
+    output = policy(minibatch.observation.flatten(0, len(axes) - 1))
+    output = PolicyOutput(output.logits.unflatten(0, axes), output.value.unflatten(0, axes))
+    loss = compute_ppo_loss(output, minibatch, config)
+    gradient_norm = step(optimiser, loss.total, config.max_gradient_norm)
+    return loss.metrics | {"gradient_norm": gradient_norm}
+
+
+def minibatch_times(num_times: int, config: PolicyConfig, generator: torch.Generator) -> Iterator[Tensor]:
+    """Shuffled time indices for all epochs, cut into full minibatches; what does not fill one is left out.
+
+    A rollout of 49 transitions with 3 epochs and minibatches of 20 gives 7 of them, as in the original.
+    """
+    size = config.minibatch_times
+    if num_times * config.epochs < size:
+        raise ConfigError(
+            f"policy.minibatch_times = {size} is not possible: {config.epochs} epochs over a rollout of {num_times} "
+            f"steps do not fill one minibatch."
+        )
+    epochs = [torch.randperm(num_times, generator=generator) for _ in range(config.epochs)]
+    count = num_times * config.epochs // size
+    yield from torch.cat(epochs)[: count * size].view(count, size).unbind(0)
+
+
+def improve(
+    policy: ActorCritic,
+    optimiser: torch.optim.Optimizer,
+    rollout: Rollout,
+    config: PolicyConfig,
+    generator: torch.Generator,
+) -> dict[str, Tensor]:
+    """PPO's epochs over one rollout: advantages once, normalised over the whole rollout, then the minibatches.
+
+    Args:
+        policy: improved in place.
+        optimiser: of the policy's parameters.
+        rollout: `[T, N]` steps.
+        config: PPO's settings.
+        generator: shuffles the time indices; on the CPU.
+
+    Returns:
+        Each metric's mean over the updates.
+    """
+    estimate = compute_advantages(
+        rollout.reward,
+        rollout.value,
+        rollout.next_value,
+        rollout.terminated,
+        rollout.truncated,
+        discount=config.discount,
+        gae_lambda=config.gae_lambda,
+    )
+    whole = Minibatch(
+        rollout.observation, rollout.action, rollout.log_prob, normalise(estimate.advantage), estimate.returns
+    )
+    updates = []
+    for times in minibatch_times(len(rollout.action), config, generator):
+        chosen = times.to(rollout.action.device)
+        updates.append(ppo_update(policy, optimiser, Minibatch(*(field[chosen] for field in whole)), config))
+    return {name: torch.stack([update[name] for update in updates]).mean() for name in updates[0]}
+
+
+def build_policy_optimiser(policy: ActorCritic, config: PolicyConfig) -> TensorFlowAdam:
+    """The original's Adam."""
+    return TensorFlowAdam(policy.parameters(), config.learning_rate)

@@ -1,0 +1,203 @@
+"""The pieces of SimPLe's U-net: input, position signals, stages, action conditioning.
+
+Activations are `[B, C, H, W]`, best kept in channels-last memory: layer norm and the dense heads work on the
+channels of one cell.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from evade.errors import ActionError
+
+
+def initialise(module: nn.Module) -> None:
+    """The original's start: every kernel uniform with variance scaling 1.3 over the mean fan, every bias zero."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear):
+            out_and_in = layer.weight.shape[0] + layer.weight.shape[1]
+            mean_fan = out_and_in * layer.weight[0, 0].numel() / 2
+            bound = math.sqrt(3 * 1.3 / mean_fan)
+            nn.init.uniform_(layer.weight, -bound, bound)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+class Activation(nn.Module):
+    """ReLU, or belu: of each pair of adjacent channels the first goes through ELU, the second through -ELU(-x)."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Element-wise; the shape stays."""
+        if self.kind == "relu":
+            return F.relu(x)
+        return torch.stack([F.elu(x[:, 0::2]), -F.elu(-x[:, 1::2])], dim=2).flatten(1, 2)
+
+    def extra_repr(self) -> str:
+        """The kind."""
+        return self.kind
+
+
+class Standardise(nn.Module):
+    """Each channel of each frame to mean 0 and deviation 1 over its cells; nearly constant ones are not blown up."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[B, C, H, W]` to the same shape; deviations below 1 / sqrt(H * W) count as that."""
+        variance, mean = torch.var_mean(x, dim=(2, 3), correction=0, keepdim=True)
+        floor = 1 / math.sqrt(x.shape[2] * x.shape[3])
+        return (x - mean) / variance.sqrt().clamp_min(floor)
+
+
+class PositionSignal(nn.Module):
+    """Adds sines and cosines of row and column at several frequencies, so that convolutions know where they are."""
+
+    signal: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("signal", torch.zeros(0), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[B, C, H, W]` to the same shape and dtype."""
+        if self.signal.shape != x.shape[1:]:
+            self._compute(x)
+        return x + self.signal.to(x.dtype)
+
+    def _compute(self, x: Tensor) -> None:
+        # Kept for the size seen last, which is always the same one in practice. Inference mode is left because a
+        # tensor made inside it could not be used for training later.
+        with torch.inference_mode(False), torch.no_grad():
+            self.signal = position_signal(x.shape[1], x.shape[2], x.shape[3]).to(x.device)
+
+
+def position_signal(channels: int, height: int, width: int) -> Tensor:
+    """The signal `[C, H, W]`: sin and cos of the row, then of the column, at C // 4 frequencies; then zeros."""
+    count = channels // 4
+    frequency = torch.exp(torch.arange(count) * -(math.log(1e4) / max(count - 1, 1)))
+    row = torch.arange(height)[None, :, None] * frequency[:, None, None]
+    column = torch.arange(width)[None, None, :] * frequency[:, None, None]
+    waves = [wave.expand(count, height, width) for wave in (row.sin(), row.cos(), column.sin(), column.cos())]
+    return torch.cat([*waves, torch.zeros(channels - 4 * count, height, width)])
+
+
+class CellNorm(nn.Module):
+    """Layer norm over the channels of each cell, with a learnt scale and shift for each channel."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[B, C, H, W]` to the same shape."""
+        cells = x.permute(0, 2, 3, 1)
+        return F.layer_norm(cells, self.weight.shape, self.weight, self.bias, eps=1e-6).permute(0, 3, 1, 2)
+
+
+class ActionEmbedding(nn.Module):
+    """A vector for each action; that of action 0, the no-op, is zero and never learnt."""
+
+    def __init__(self, num_actions: int, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(num_actions, size) / math.sqrt(size))
+
+    def forward(self, action: Tensor) -> Tensor:
+        """Int64 `[B]` to `[B, size]`."""
+        num_actions, size = self.weight.shape
+        try:
+            rows = F.embedding(action, self.weight)
+        except IndexError:
+            raise ActionError(
+                f"actions from {action.min().item()} to {action.max().item()} were given, but this network knows "
+                f"the actions 0 to {num_actions - 1}: check that game and network belong together."
+            ) from None
+        return rows * ((action != 0).to(rows.dtype) * math.sqrt(size)).unsqueeze(1)
+
+
+class ActionInjection(nn.Module):
+    """Lets the action gate and shift every channel: x * sigmoid(M a) + S a."""
+
+    def __init__(self, action_size: int, channels: int) -> None:
+        super().__init__()
+        self.multiply = nn.Linear(action_size, channels)
+        self.add = nn.Linear(action_size, channels)
+
+    def forward(self, x: Tensor, action: Tensor) -> Tensor:
+        """`[B, C, H, W]` and `[B, action_size]` to `[B, C, H, W]`."""
+        gate = torch.sigmoid(self.multiply(action))[:, :, None, None]
+        shift: Tensor = self.add(action)[:, :, None, None]
+        return x * gate + shift
+
+
+class DownStage(nn.Module):
+    """Halves rows and columns: dropout, pad to even, position, 4x4 convolution, activation, norm."""
+
+    def __init__(self, in_channels: int, out_channels: int, activation: str, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.position = PositionSignal()
+        self.convolution = nn.Conv2d(in_channels, out_channels, 4, stride=2, padding=1)
+        self.activation = Activation(activation)
+        self.norm = CellNorm(out_channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[B, C_in, H, W]` to `[B, C_out, ceil(H / 2), ceil(W / 2)]`."""
+        x = self.dropout(x)
+        x = F.pad(x, (0, x.shape[3] % 2, 0, x.shape[2] % 2))
+        x = self.activation(self.convolution(self.position(x)))
+        normed: Tensor = self.norm(x)
+        return normed
+
+
+class UpStage(nn.Module):
+    """Doubles rows and columns: dropout, action, transposed convolution, activation, crop, skip, norm, position."""
+
+    def __init__(self, in_channels: int, out_channels: int, action_size: int, activation: str, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.injection = ActionInjection(action_size, in_channels)
+        self.convolution = nn.ConvTranspose2d(in_channels, out_channels, 4, stride=2, padding=1)
+        self.activation = Activation(activation)
+        self.norm = CellNorm(out_channels)
+        self.position = PositionSignal()
+
+    def forward(self, x: Tensor, skip: Tensor, action: Tensor, convolution: nn.Module | None = None) -> Tensor:
+        """Up to the skip's size.
+
+        Args:
+            x: `[B, C_in, h, w]`.
+            skip: `[B, C_out, H, W]`, what the matching down stage started from; 2h - 1 <= H <= 2h, W alike.
+            action: `[B, action_size]`.
+            convolution: used in place of the stage's own one (the reward path's noisy one).
+
+        Returns:
+            `[B, C_out, H, W]`.
+        """
+        x = self.injection(self.dropout(x), action)
+        x = self.activation((convolution or self.convolution)(x))
+        x = x[:, :, : skip.shape[2], : skip.shape[3]] + skip
+        positioned: Tensor = self.position(self.norm(x))
+        return positioned
+
+
+class MiddleNet(nn.Module):
+    """3x3 convolutions at the bottleneck; all but the first are residual and normed."""
+
+    def __init__(self, channels: int, num_layers: int, activation: str, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.convolutions = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(num_layers))
+        self.activations = nn.ModuleList(Activation(activation) for _ in range(num_layers))
+        self.norms = nn.ModuleList(CellNorm(channels) for _ in range(num_layers - 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`[B, C, H, W]` to the same shape."""
+        x = self.activations[0](self.convolutions[0](self.dropout(x)))
+        for convolution, activation, norm in zip(self.convolutions[1:], self.activations[1:], self.norms, strict=True):
+            x = norm(x + activation(convolution(self.dropout(x))))
+        return x

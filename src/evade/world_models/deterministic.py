@@ -1,0 +1,183 @@
+"""SimPLe's deterministic next-frame and reward model, with EVaDE's reward path."""
+
+import torch
+from torch import Tensor, nn
+
+from evade.config import WorldModelConfig
+from evade.errors import RewardError, ShapeError
+from evade.layers import kl_divergence
+from evade.records import Logits, Loss, Prediction, Transitions
+from evade.world_models.blocks import (
+    ActionEmbedding,
+    ActionInjection,
+    DownStage,
+    MiddleNet,
+    PositionSignal,
+    Standardise,
+    UpStage,
+    initialise,
+)
+from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
+from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
+from evade.world_models.pixel_noise import add_pixel_noise
+
+
+class DeterministicWorldModel(nn.Module):
+    """From stacked frames and an action to the next frame, the reward and, if asked for, the end of the game.
+
+    One class for every size: frames of any height and width (odd ones are padded and cropped), 2 to 256 values for
+    each channel of each cell. The transition path does not know whether there is a reward path: with and without
+    event layers, the same weights give bit for bit the same frames.
+
+    Args:
+        config: sizes, event layers, noise and losses.
+        channels: channels C of one frame.
+        levels: values V one channel of one cell can take.
+        num_actions: size of the action set.
+        lowest_reward: the reward that class 0 stands for.
+        num_reward_classes: consecutive whole rewards from there on.
+    """
+
+    def __init__(
+        self,
+        config: WorldModelConfig,
+        *,
+        channels: int,
+        levels: int,
+        num_actions: int,
+        lowest_reward: int = -1,
+        num_reward_classes: int = 3,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.channels, self.levels = channels, levels
+        self.lowest_reward, self.num_reward_classes = lowest_reward, num_reward_classes
+        size, depth = config.hidden_size, config.depth
+        widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
+        bottleneck = widths[-1]
+
+        self.standardise = Standardise() if config.standardise else nn.Identity()
+        self.embedding = nn.Linear(config.num_frames * channels, size)
+        self.position = PositionSignal()
+        self.down = nn.ModuleList(
+            DownStage(widths[i], widths[i + 1], config.activation, config.dropout) for i in range(depth)
+        )
+        self.injection = ActionInjection(size, bottleneck)
+        self.middle = MiddleNet(bottleneck, config.num_middle_layers, config.activation, config.middle_dropout)
+        self.up = nn.ModuleList(
+            UpStage(widths[i + 1], widths[i], size, config.activation, config.dropout) for i in reversed(range(depth))
+        )
+        self.frame_head = nn.Linear(size, channels * levels)
+        hidden = config.reward_hidden_size
+        self.reward_head = PooledHead(bottleneck + size, hidden, num_reward_classes, bias=False)
+        self.end_head = PooledHead(bottleneck + size, hidden, 1, bias=True) if config.predicts_end else None
+        initialise(self)
+        nn.init.normal_(self.embedding.bias, std=0.01)
+        nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
+        self.action_embedding = ActionEmbedding(num_actions, size)
+        # Last, so that the same seed gives the same transition path with and without it.
+        self.reward_path = RewardPath(config, self._event_stages()) if config.event_layers else None
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+
+    def _event_stages(self) -> list[UpStage]:
+        return [stage for stage in self.up if isinstance(stage, UpStage)][-NUM_EVENT_STAGES:]
+
+    def forward(self, observation: Tensor, action: Tensor) -> Logits:
+        """Scores of the next step.
+
+        Args:
+            observation: uint8 (or bool) `[B, K, C, H, W]`, K = `config.num_frames`, values 0 to `levels` - 1.
+            action: int64 `[B]`, taken at the last frame.
+        """
+        self._check(observation, action)
+        embedded_action = self.action_embedding(action)
+        x = self._embed(observation)
+        skips: list[Tensor] = []
+        for stage in self.down:
+            skips.insert(0, x)
+            x = stage(x)
+        bottleneck = self.injection(x, embedded_action)
+        x = self.middle(bottleneck)
+        branch = self.config.depth - len(self._event_stages())
+        for stage, skip in zip(self.up[:branch], skips[:branch], strict=True):
+            x = stage(x, skip, embedded_action)
+        parting = x
+        for stage, skip in zip(self._event_stages(), skips[branch:], strict=True):
+            x = stage(x, skip, embedded_action)
+        reward_map = x
+        if self.reward_path is not None:
+            reward_map = self.reward_path(parting, self._event_stages(), skips[branch:], embedded_action)
+        frame = self.frame_head(x.permute(0, 2, 3, 1)).unflatten(-1, (self.channels, self.levels))
+        reward = self.reward_head(bottleneck, reward_map)
+        end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
+        return Logits(frame, reward, end)
+
+    def _embed(self, observation: Tensor) -> Tensor:
+        stacked: Tensor = self.standardise(observation.flatten(1, 2).float())
+        embedded: Tensor = self.position(self.embedding(stacked.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
+        return embedded
+
+    def compute_loss(self, batch: Transitions) -> Loss:
+        """Batch in, loss and named metrics out; clipped cross-entropies, each a mean, simply added.
+
+        In training mode pixel noise and dropout are on. The event layers' noise follows their own mode: `resample`
+        is the one for fitting.
+        """
+        config = self.config
+        observation = batch.observation
+        if self.training and config.pixel_noise > 0:
+            observation = add_pixel_noise(observation, config.pixel_noise)
+        logits = self(observation, batch.action)
+        reward_class = self._reward_class(batch.reward)
+        target = batch.next_frame.permute(0, 2, 3, 1).long()
+        frame_loss = clipped_cross_entropy(logits.frame, target, config.loss_cutoff).mean()
+        reward_loss = clipped_cross_entropy(logits.reward, reward_class, config.loss_cutoff).mean()
+        total = frame_loss + reward_loss
+        reward_accuracy = (logits.reward.detach().argmax(-1) == reward_class).float().mean()
+        metrics = {"frame_loss": frame_loss, "reward_loss": reward_loss, "reward_accuracy": reward_accuracy}
+        if logits.end is not None:
+            end_loss = clipped_binary_cross_entropy(logits.end, batch.terminated, config.loss_cutoff).mean()
+            total = total + end_loss
+            metrics["end_loss"] = end_loss
+        if config.kl_weight > 0:
+            kl = kl_divergence(self)
+            total = total + config.kl_weight * kl
+            metrics["kl"] = kl
+        return Loss(total, {"loss": total.detach()} | {name: value.detach() for name, value in metrics.items()})
+
+    @torch.no_grad()
+    def predict(self, observation: Tensor, action: Tensor) -> Prediction:
+        """The most likely next frame, reward and end; shapes as in `forward` and `Prediction`.
+
+        Call it on a model in `.eval()` mode, with a draw held or the mean in use.
+        """
+        logits = self(observation, action)
+        frame = logits.frame.argmax(-1).to(torch.uint8).permute(0, 3, 1, 2)
+        reward = (logits.reward.argmax(-1) + self.lowest_reward).float()
+        terminated = torch.zeros_like(action, dtype=torch.bool) if logits.end is None else logits.end > 0
+        return Prediction(frame, reward, terminated)
+
+    def _reward_class(self, reward: Tensor) -> Tensor:
+        reward_class = reward.long() - self.lowest_reward
+        if ((reward_class < 0) | (reward_class >= self.num_reward_classes)).any():
+            highest = self.lowest_reward + self.num_reward_classes - 1
+            raise RewardError(
+                f"rewards from {reward.min().item()} to {reward.max().item()} were given, but this network knows "
+                f"rewards from {self.lowest_reward} to {highest}: clip them first."
+            )
+        return reward_class
+
+    def _check(self, observation: Tensor, action: Tensor) -> None:
+        frames = self.config.num_frames
+        if observation.dim() != 5 or observation.shape[1:3] != (frames, self.channels):
+            raise ShapeError(
+                f"the observation has shape {tuple(observation.shape)}, but this network takes "
+                f"[batch, {frames} frames, {self.channels} channels, height, width]."
+            )
+        if observation.dtype not in (torch.uint8, torch.bool):
+            raise ShapeError(f"the observation is {observation.dtype}, but frames are uint8 (or bool).")
+        if action.shape != observation.shape[:1]:
+            raise ShapeError(
+                f"the actions have shape {tuple(action.shape)}, but {observation.shape[0]} observations need "
+                f"[{observation.shape[0]}]."
+            )

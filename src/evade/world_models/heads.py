@@ -1,0 +1,97 @@
+"""The reward path, which is where the event layers go, and the heads on pooled features."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from evade.config import EventLayer, WorldModelConfig
+from evade.layers import (
+    NoisyConv2d,
+    NoisyEventInteraction,
+    NoisyEventTranslation,
+    NoisyEventWeighting,
+    NoisyLayer,
+)
+from evade.world_models.blocks import UpStage
+
+NUM_EVENT_STAGES = 2
+"""Event layers stand before so many of the last up stages (paper, section 4.1: before the fifth and the sixth)."""
+
+
+def build_event_layer(name: EventLayer, channels: int, config: WorldModelConfig) -> NoisyLayer:
+    """One event layer by name, as the paper sizes it: 3x3 translation, weighting, 1x1 interaction."""
+    classes: dict[EventLayer, Callable[..., NoisyLayer]] = {
+        "translation": NoisyEventTranslation,
+        "weighting": NoisyEventWeighting,
+        "interaction": NoisyEventInteraction,
+    }
+    return classes[name](channels, sigma_init=config.sigma_init, init=config.event_init)
+
+
+class RewardPath(nn.Module):
+    """A second pass through the last up stages, with event layers before each, for the reward alone.
+
+    The stages' weights are those of the transition path. If the interaction layer is among the event layers, the
+    last stage's kernel is noisy here too (paper, appendix D.1): its sigmas are this path's, the kernel is shared
+    unless the config says otherwise.
+
+    Args:
+        config: which event layers, and how they start.
+        stages: the transition path's last up stages; borrowed, not owned.
+    """
+
+    def __init__(self, config: WorldModelConfig, stages: Sequence[UpStage]) -> None:
+        super().__init__()
+        first = config.depth - len(stages)
+        self.events = nn.ModuleDict()
+        for index, stage in enumerate(stages, start=first):
+            channels = stage.convolution.in_channels
+            layers = [(name, build_event_layer(name, channels, config)) for name in config.event_layers]
+            self.events[f"up{index}"] = nn.Sequential(OrderedDict(layers))
+        self.last_convolution = None
+        if "interaction" in config.event_layers:
+            self.last_convolution = NoisyConv2d(
+                stages[-1].convolution, sigma_init=config.sigma_init, borrow_weight=config.share_last_stage
+            )
+
+    def forward(self, x: Tensor, stages: Sequence[UpStage], skips: Sequence[Tensor], action: Tensor) -> Tensor:
+        """From where the paths part to the reward's last map.
+
+        Args:
+            x: `[B, C, h, w]`, the transition path's map before these stages.
+            stages: the up stages given at construction.
+            skips: what each of them adds, `[B, C_i, H_i, W_i]`.
+            action: `[B, action_size]`.
+
+        Returns:
+            `[B, hidden_size, H, W]`.
+        """
+        for events, stage, skip in zip(self.events.values(), stages, skips, strict=True):
+            is_last = stage is stages[-1]
+            x = stage(events(x), skip, action, self.last_convolution if is_last else None)
+        return x
+
+
+class PooledHead(nn.Module):
+    """Spatial means of two maps, one hidden ReLU layer, linear scores.
+
+    Args:
+        in_channels: channels of both maps together.
+        hidden_size: units of the hidden layer.
+        num_outputs: number of scores.
+        bias: whether the scores have a bias. The original's reward head has none.
+    """
+
+    def __init__(self, in_channels: int, hidden_size: int, num_outputs: int, *, bias: bool) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(in_channels, hidden_size)
+        self.activation = nn.ReLU()
+        self.output = nn.Linear(hidden_size, num_outputs, bias=bias)
+
+    def forward(self, bottleneck: Tensor, last_map: Tensor) -> Tensor:
+        """`[B, C1, h, w]` and `[B, C2, H, W]` to `[B, num_outputs]`."""
+        pooled = torch.cat([bottleneck.mean(dim=(2, 3)), last_map.mean(dim=(2, 3))], dim=1)
+        scores: Tensor = self.output(self.activation(self.hidden(pooled)))
+        return scores

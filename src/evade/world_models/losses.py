@@ -1,0 +1,25 @@
+"""The original's clipped losses: no gradient where a prediction is already good enough."""
+
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def clipped_cross_entropy(logits: Tensor, target: Tensor, cutoff: float) -> Tensor:
+    """relu(cross-entropy - cutoff) for every prediction.
+
+    Args:
+        logits: `[..., V]`.
+        target: int64 `[...]`, classes 0 to V - 1.
+        cutoff: in nats.
+
+    Returns:
+        `[...]`.
+    """
+    entropy = F.cross_entropy(logits.flatten(0, -2).float(), target.flatten(), reduction="none")
+    return F.relu(entropy - cutoff).view(target.shape)
+
+
+def clipped_binary_cross_entropy(logits: Tensor, target: Tensor, cutoff: float) -> Tensor:
+    """The same for yes-or-no predictions: logits `[...]`, bool target `[...]`."""
+    entropy = F.binary_cross_entropy_with_logits(logits.float(), target.float(), reduction="none")
+    return F.relu(entropy - cutoff)

@@ -1,0 +1,27 @@
+"""Input noise while fitting: some cells are painted over with the batch's median colour."""
+
+import torch
+from torch import Tensor
+
+
+def median_colour(observation: Tensor) -> Tensor:
+    """The median of each channel over all examples, frames and cells: `[B, K, C, H, W]` to `[C]`."""
+    return observation.transpose(0, 2).flatten(1).median(dim=1).values
+
+
+def paint_over(observation: Tensor, keep: Tensor) -> Tensor:
+    """Replace cells by the median colour, all channels of a cell together.
+
+    Args:
+        observation: uint8 `[B, K, C, H, W]`.
+        keep: bool `[B, K, H, W]`, False where a cell is replaced.
+    """
+    background = median_colour(observation)[:, None, None]
+    return torch.where(keep.unsqueeze(2), observation, background)
+
+
+def add_pixel_noise(observation: Tensor, probability: float) -> Tensor:
+    """Replace each cell of each frame with the given probability, from torch's global generator."""
+    batch, frames, _, height, width = observation.shape
+    keep = torch.rand((batch, frames, height, width), device=observation.device) >= probability
+    return paint_over(observation, keep)

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+import torch
+
+import goldens
+from evade.config import WorldModelConfig
+from evade.errors import TrainingDiverged
+from evade.interop import load_tensor2tensor_world_model
+from evade.interop.world_model import world_model_twins
+from evade.optimisers import Adafactor, warmup_rsqrt
+from evade.records import Transitions
+from evade.world_models import build_world_model_optimiser, fit_update
+
+MODEL = "next_frame_basic_deterministic/"
+QUIET = WorldModelConfig(dropout=0, middle_dropout=0, pixel_noise=0)
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return goldens.load("train_step")
+
+
+@pytest.fixture(scope="module")
+def forward():
+    return goldens.load("deterministic")
+
+
+def batch_of(forward):
+    return Transitions(
+        observation=goldens.channels_first(forward["in/frames"]),
+        action=torch.from_numpy(forward["in/action"][:, -1]).long(),
+        next_frame=goldens.channels_first(forward["in/target_frame"]),
+        reward=torch.from_numpy(forward["in/target_reward"]) - 1,
+        terminated=torch.zeros(2, dtype=torch.bool),
+    )
+
+
+def twins_of(model, golden):
+    """Our parameters in the golden file's order, each as a function to the original's layout."""
+    by_name = {
+        twin.variable: twin for twin in world_model_twins(model.config, "symbol_modality_6_8/input_emb/weights_0", 3)
+    }
+    names = [str(name).removeprefix(MODEL) for name in golden["names_with_grad"]]
+    assert set(names) == by_name.keys()
+    return [by_name[name] for name in names]
+
+
+def test_three_updates_are_the_originals(golden, forward):
+    model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
+    batch, twins = batch_of(forward), twins_of(model, golden)
+    parameters = dict(model.named_parameters())
+    initial = {name: parameter.detach().clone() for name, parameter in parameters.items()}
+    optimiser = build_world_model_optimiser(model)
+    for group in optimiser.param_groups:
+        group["num_updates"] = int(golden["meta/global_step_before_first_update"])
+    counts = golden["sub/count"]
+
+    tolerances = (1e-5, 5e-5, 5e-5)
+    for update, tolerance in enumerate(tolerances, start=1):
+        metrics = fit_update(model, optimiser, batch, QUIET.max_gradient_norm)
+        if update == 1:
+            goldens.close(metrics["loss"], golden["loss/before"], 2e-5)
+            np.testing.assert_allclose(metrics["gradient_norm"], golden["grad/global_norm"], rtol=1e-4)
+        for row, twin in enumerate(twins):
+            ours = twin.to_tensorflow(parameters[twin.parameter])
+            stored = golden[f"var_after{update}/sub"][row, : counts[row]]
+            goldens.close(goldens.subsample(ours), stored, tolerance)
+            moved = np.linalg.norm((parameters[twin.parameter] - initial[twin.parameter]).detach().numpy())
+            np.testing.assert_allclose(moved, golden[f"var_after{update}/delta_norms"][row], rtol=1e-3, atol=1e-6)
+            whole = golden.get(f"var_after{update}_full/{MODEL}{twin.variable}")
+            if whole is not None:
+                goldens.close(ours, whole, tolerance)
+        goldens.close(model.compute_loss(batch).total, golden[f"loss/after{update}"], 2e-5)
+
+
+def test_gradients_are_the_originals(golden, forward):
+    model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
+    model.compute_loss(batch_of(forward)).total.backward()
+    parameters = dict(model.named_parameters())
+    for row, twin in enumerate(twins_of(model, golden)):
+        ours = twin.to_tensorflow(parameters[twin.parameter].grad)
+        np.testing.assert_allclose(np.linalg.norm(ours), golden["grad/norms"][row], rtol=1e-3, atol=4e-6)
+        stored = golden["grad/sub"][row, : golden["sub/count"][row]]
+        goldens.close(goldens.subsample(ours), stored, 1e-3 * np.abs(ours).max())
+        whole = golden.get(f"grad_full/{MODEL}{twin.variable}")
+        if whole is not None:
+            goldens.close(ours, whole, 1e-3 * np.abs(whole).max())
+
+
+def test_a_loss_that_is_not_finite_changes_nothing(forward):
+    model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
+    optimiser = Adafactor(model.parameters(), warmup_rsqrt(1.5, 1))
+    with torch.no_grad():
+        model.frame_head.bias[0] = float("nan")
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with pytest.raises(TrainingDiverged, match="the loss is nan.*smaller learning rate"):
+        fit_update(model, optimiser, batch_of(forward), 1.0)
+    after = model.state_dict()
+    assert all(torch.equal(before[name].nan_to_num(7), after[name].nan_to_num(7)) for name in before)
+    assert optimiser.param_groups[0]["num_updates"] == 0

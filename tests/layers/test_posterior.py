@@ -1,0 +1,237 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from evade.layers import (
+    Draw,
+    LayerError,
+    NoisyConv2d,
+    NoisyEventInteraction,
+    NoisyEventTranslation,
+    NoisyEventWeighting,
+    current_draw,
+    draw,
+    hold,
+    kl_divergence,
+    mean_sigma,
+    noisy_layers,
+    resample,
+    use_mean,
+)
+
+
+def build():
+    torch.manual_seed(0)
+    last = nn.Conv2d(4, 4, 3, padding=1)
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 1),
+        nn.Sequential(NoisyEventTranslation(4), NoisyEventWeighting(4)),
+        NoisyEventInteraction(4),
+        last,
+        NoisyConv2d(last),
+    )
+
+
+def generator(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def network():
+    return build()
+
+
+@pytest.fixture
+def x():
+    return torch.randn(2, 3, 5, 5, generator=generator(9))
+
+
+def test_a_draw_holds_every_layer_of_the_tree(network, x):
+    value = draw(network, generator(1))
+    assert list(value) == ["1.0", "1.1", "2", "4"]
+    assert {layer.mode for layer in noisy_layers(network).values()} == {"hold"}
+    assert torch.equal(network(x), network(x))
+
+
+@given(seed=st.integers(0, 2**32 - 1), before=st.lists(st.sampled_from(["mean", "resample", "draw", "forward"])))
+@settings(max_examples=40, deadline=None)
+def test_the_same_generator_gives_the_same_draw_whatever_happened_before(seed, before):
+    network = build()
+    x = torch.randn(2, 3, 5, 5)
+    expected = draw(network, generator(seed))
+    output = network(x)
+    for deed in before:
+        {
+            "mean": lambda: use_mean(network),
+            "resample": lambda: resample(network),
+            "draw": lambda: draw(network),
+            "forward": lambda: network(x),
+        }[deed]()
+    assert draw(network, generator(seed)) == expected
+    assert torch.equal(network(x), output)
+
+
+def test_the_draw_does_not_touch_the_global_generator(network):
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    draw(network, generator(1))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_network_of_another_dtype_gets_the_same_draw(network):
+    double = copy.deepcopy(network).double()
+    assert draw(network, generator(1)) == draw(double, generator(1))
+
+
+def test_different_generators_give_different_draws(network, x):
+    first, y = draw(network, generator(1)), network(x)
+    second, z = draw(network, generator(2)), network(x)
+    assert first != second
+    assert not torch.equal(y, z)
+
+
+def test_a_draw_is_a_value(network, x):
+    first = draw(network, generator(1))
+    y = network(x)
+    draw(network, generator(2))
+    assert current_draw(network) != first
+    hold(network, first)
+    assert current_draw(network) == first
+    assert torch.equal(network(x), y)
+    with pytest.raises(TypeError):
+        hash(first)
+    assert first != "a draw"
+    assert repr(first) == "Draw(1.0 (4, 5), 1.1 (4,), 2 (4, 4, 1, 1), 4 (4, 4, 3, 3))"
+
+
+def test_a_draw_survives_a_file(network, x, tmp_path):
+    value = draw(network, generator(1), samples=2)
+    y = network(x)
+    value.save(tmp_path / "draw.safetensors")
+    loaded = Draw.load(tmp_path / "draw.safetensors")
+    assert loaded == value
+    use_mean(network)
+    hold(network, loaded)
+    assert torch.equal(network(x), y)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a draw", b"\xff" * 64])
+def test_a_file_that_is_no_draw_is_named(content, tmp_path):
+    path = tmp_path / "broken.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(LayerError, match="broken.safetensors is not a readable draw"):
+        Draw.load(path)
+    with pytest.raises(LayerError, match="missing.safetensors is not a readable draw"):
+        Draw.load(tmp_path / "missing.safetensors")
+
+
+def test_switches_come_back_after_a_with_block(network, x):
+    draw(network, generator(1))
+    held = network(x)
+    with use_mean(network):
+        mean = network(x)
+        with resample(network):
+            assert not torch.equal(network(x), network(x))
+        assert torch.equal(network(x), mean)
+    assert torch.equal(network(x), held)
+    with hold(network, draw(copy.deepcopy(network), generator(2))):
+        assert not torch.equal(network(x), held)
+    assert torch.equal(network(x), held)
+
+
+def test_a_with_block_brings_back_a_held_kernel_even_after_training(network, x):
+    draw(network, generator(1))
+    held = network(x)
+    with resample(network), torch.no_grad():
+        for layer in noisy_layers(network).values():
+            layer.sigma.mul_(3)
+    assert torch.equal(network(x), held)
+
+
+def test_a_with_block_comes_back_after_an_error(network):
+    use_mean(network)
+    with pytest.raises(RuntimeError, match="on purpose"), resample(network):
+        raise RuntimeError("on purpose")
+    assert {layer.mode for layer in noisy_layers(network).values()} == {"mean"}
+
+
+def test_several_draws_come_back_after_a_with_block(network, x):
+    draw(network, generator(1), samples=2)
+    held = network(x)
+    with hold(network, draw(copy.deepcopy(network), generator(2))):
+        network(x)
+    assert torch.equal(network(x), held)
+
+
+def test_nothing_to_hold_is_an_error(network):
+    with pytest.raises(LayerError, match="nothing has been drawn yet for 1.0, 1.1, 2, 4: call draw"):
+        hold(network)
+
+
+def test_a_draw_for_another_network_is_refused(network):
+    other = nn.Sequential(NoisyEventWeighting(4))
+    with pytest.raises(LayerError, match="belongs to another network: it lacks .*'1.0'.* has .*'0'"):
+        hold(network, draw(other))
+    with pytest.raises(LayerError, match=r"a draw of shape \(3,\) does not fit weights of shape \(4,\)"):
+        hold(other, Draw({"0": torch.zeros(3)}))
+
+
+def test_a_refused_draw_leaves_the_mode_alone():
+    network = nn.Sequential(NoisyEventWeighting(4))
+    use_mean(network)
+    with pytest.raises(LayerError):
+        draw(network, samples=0)
+    with pytest.raises(LayerError):
+        hold(network, Draw({"0": torch.zeros(3)}))
+    assert network[0].mode == "mean"
+
+
+def test_a_network_without_noise_has_an_empty_draw():
+    plain = nn.Conv2d(3, 3, 1)
+    assert len(draw(plain)) == 0
+    assert hold(plain) is not None
+    assert kl_divergence(plain) == 0
+
+
+def test_a_draw_made_in_inference_mode_can_be_replaced_outside(network, x):
+    with torch.inference_mode():
+        draw(network, generator(1))
+    held = network(x)
+    draw(network, generator(2))
+    draw(network, generator(1))
+    assert torch.equal(network(x), held)
+
+
+def test_mean_sigma_names_each_layer(network):
+    with torch.no_grad():
+        network[2].sigma.fill_(-0.25)
+    assert mean_sigma(network) == pytest.approx({"1.0": 0.1, "1.1": 0.1, "2": 0.25, "4": 0.1})
+
+
+def test_kl_is_near_the_divergence_by_numerical_integration():
+    # KL(N(theta, sigma^2 theta^2) || log-uniform) = -log(sigma) + E[log|1 + sigma eps|] + const; the constant is fixed
+    # by the divergence vanishing as sigma grows.
+    def exact(sigma):
+        eps = torch.linspace(-12, 12, 2_000_001, dtype=torch.float64)
+        density = torch.exp(-(eps**2) / 2) / (2 * torch.pi) ** 0.5
+        expected = (density * torch.log((1 + sigma * eps).abs().clamp_min(1e-300))).sum() * (eps[1] - eps[0])
+        return (-torch.log(torch.tensor(sigma)) + expected).item()
+
+    def approximate(sigma):
+        layer = NoisyEventWeighting(5, sigma_init=sigma, dtype=torch.float64)
+        return kl_divergence(layer).item() / 5
+
+    for sigma in (0.05, 0.1, 0.5, 1.0, 2.0):
+        assert approximate(sigma) - approximate(50.0) == pytest.approx(exact(sigma) - exact(50.0), abs=0.02)
+
+
+def test_kl_pushes_sigma_up():
+    layer = NoisyEventWeighting(3)
+    kl_divergence(layer).backward()
+    assert (layer.sigma.grad < 0).all()
+    zero = NoisyEventWeighting(3, sigma_init=0.0)
+    assert torch.isfinite(kl_divergence(zero))

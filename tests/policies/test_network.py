@@ -1,0 +1,68 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evade.config import GameSpec, PolicyConfig
+from evade.errors import ShapeError
+from evade.policies import build_policy
+from evade.policies.network import ORTHOGONAL_GAIN, SameConv2d
+
+ATARI = GameSpec(channels=3, height=105, width=80, levels=256, num_actions=6)
+MINATAR = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
+SMALL = PolicyConfig(filters=(16,), kernel_size=3, stride=1, hidden_size=32)
+
+
+def test_the_originals_number_of_parameters():
+    policy = build_policy(PolicyConfig(), ATARI, num_frames=4)
+    assert sum(parameter.numel() for parameter in policy.parameters()) == 2_248_135
+
+
+def test_a_small_policy_for_minatar_from_the_same_class():
+    policy = build_policy(SMALL, MINATAR, num_frames=1)
+    output = policy(torch.randint(0, 2, (5, 1, 4, 10, 10), dtype=torch.uint8))
+    assert output.logits.shape == (5, 6)
+    assert output.value.shape == (5,)
+
+
+@given(size=st.integers(1, 40), kernel=st.integers(1, 7), stride=st.integers(1, 4))
+def test_same_padding_gives_one_output_for_each_stride(size, kernel, stride):
+    convolution = SameConv2d(1, 1, kernel, stride)
+    assert convolution(torch.zeros(1, 1, size, size)).shape == (
+        1,
+        1,
+        math.ceil(size / stride),
+        math.ceil(size / stride),
+    )
+
+
+def test_kernels_start_orthogonal_with_gain_one_and_a_half():
+    policy = build_policy(PolicyConfig(), ATARI, num_frames=4)
+    for layer in (*policy.convolutions, policy.dense, policy.action_head):
+        rows = layer.weight.detach().flatten(1)
+        torch.testing.assert_close(rows @ rows.T, ORTHOGONAL_GAIN**2 * torch.eye(len(rows)), atol=1e-4, rtol=0)
+        assert not layer.bias.any()
+
+
+def test_the_input_is_scaled_by_its_number_of_levels():
+    policy = build_policy(SMALL, MINATAR, num_frames=1)
+    pixels = build_policy(SMALL, GameSpec(channels=4, height=10, width=10, levels=256, num_actions=6), num_frames=1)
+    pixels.load_state_dict(policy.state_dict())
+    grid = torch.randint(0, 2, (3, 1, 4, 10, 10), dtype=torch.uint8)
+    torch.testing.assert_close(policy(grid).logits, pixels(grid * 255).logits)
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 10, 10), (1, 2, 4, 10, 10), (1, 1, 3, 10, 10)])
+def test_a_wrong_shape_is_explained(shape):
+    policy = build_policy(SMALL, MINATAR, num_frames=1)
+    with pytest.raises(ShapeError, match=r"takes \[batch, frames, channels, height, width\] with 4 frames x channels"):
+        policy(torch.zeros(shape, dtype=torch.uint8))
+
+
+def test_an_iteration_table_starts_at_unknown():
+    policy = build_policy(PolicyConfig(num_iteration_embeddings=8), MINATAR, num_frames=1)
+    grid = torch.randint(0, 2, (2, 1, 4, 10, 10), dtype=torch.uint8)
+    assert torch.equal(policy(grid).logits, policy(grid, torch.tensor([0, 0])).logits)
+    assert not torch.equal(policy(grid).logits, policy(grid, torch.tensor([3, 3])).logits)

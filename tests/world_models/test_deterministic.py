@@ -1,0 +1,293 @@
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evade.config import EVADE, GameSpec, WorldModelConfig
+from evade.errors import ActionError, RewardError, ShapeError
+from evade.layers import draw, noisy_layers, use_mean
+from evade.records import Transitions
+from evade.world_models import build_world_model, build_world_model_optimiser, fit_update
+
+ATARI = GameSpec(channels=3, height=105, width=80, levels=256, num_actions=6)
+MINATAR = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6, lowest_reward=0)
+SMALL = WorldModelConfig(num_frames=1, hidden_size=16, depth=2, predicts_end=True, warmup_updates=50, learning_rate=0.3)
+VARIANTS = {
+    "simple": (),
+    "translation": ("translation",),
+    "weighting": ("weighting",),
+    "interaction": ("interaction",),
+    "evade": EVADE,
+}
+
+
+def count(model):
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def observations(game, num_frames, batch=3):
+    shape = (batch, num_frames, game.channels, game.height, game.width)
+    return torch.randint(0, game.levels, shape, dtype=torch.uint8)
+
+
+def moving_dot(batch, generator):
+    """A dot that the action pushes right (odd) or leaves; reward on reaching the last column, where the game ends."""
+    row, column = torch.randint(0, 10, (2, batch), generator=generator)
+    column = column % 9
+    action = torch.randint(0, 2, (batch,), generator=generator)
+    frame, next_frame = torch.zeros(2, batch, 4, 10, 10, dtype=torch.uint8)
+    everyone = torch.arange(batch)
+    frame[everyone, 0, row, column] = 1
+    next_frame[everyone, 0, row, column + action] = 1
+    won = column + action == 9
+    return Transitions(frame.unsqueeze(1), action, next_frame, won.long(), won)
+
+
+@pytest.fixture(scope="module")
+def simple():
+    return build_world_model(WorldModelConfig(), ATARI)
+
+
+class TestPaperSize:
+    def test_the_originals_number_of_parameters(self, simple):
+        # 11,204,743 in the original, less the heads and tables that never see a gradient.
+        unused_heads = (1024 * 6 + 6) + (1024 + 1)
+        unused_tables = (6 + 3 + 3) * 64
+        assert count(simple) == 11_204_743 - unused_heads - unused_tables
+
+    @pytest.mark.parametrize(
+        ("layers", "shared", "added"),
+        [
+            (EVADE, True, 299_520),
+            (EVADE, False, 430_592),
+            (("translation",), True, 3_840),
+            (("weighting",), True, 768),
+            (("interaction",), True, 163_840 + 131_072),
+        ],
+    )
+    def test_what_the_reward_path_adds(self, simple, layers, shared, added):
+        model = build_world_model(WorldModelConfig(event_layers=layers, share_last_stage=shared), ATARI)
+        assert count(model) - count(simple) == added
+
+    def test_event_layers_stand_before_the_fifth_and_sixth_up_stage_in_order(self):
+        model = build_world_model(WorldModelConfig(event_layers=EVADE), ATARI)
+        assert {name: layer.channels for name, layer in noisy_layers(model).items()} == {
+            "reward_path.events.up4.translation": 256,
+            "reward_path.events.up4.weighting": 256,
+            "reward_path.events.up4.interaction": 256,
+            "reward_path.events.up5.translation": 128,
+            "reward_path.events.up5.weighting": 128,
+            "reward_path.events.up5.interaction": 128,
+            "reward_path.last_convolution": 128,
+        }
+
+
+@pytest.mark.parametrize("layers", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("training", [True, False], ids=["training", "dreaming"])
+def test_the_transition_path_does_not_feel_the_reward_path(layers, training):
+    observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+    outputs = []
+    for event_layers in ((), layers):
+        torch.manual_seed(7)
+        model = build_world_model(replace(SMALL, event_layers=event_layers), MINATAR).train(training)
+        torch.manual_seed(8)
+        outputs.append(model(observation, action))
+    assert torch.equal(outputs[0].frame, outputs[1].frame)
+    assert torch.equal(outputs[0].end, outputs[1].end)
+
+
+@pytest.mark.parametrize("layers", [layers for layers in VARIANTS.values() if layers], ids=list(VARIANTS)[1:])
+def test_a_draw_changes_the_reward_and_nothing_else(layers):
+    model = build_world_model(replace(SMALL, event_layers=layers), MINATAR).eval()
+    observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+    outputs = []
+    for seed in (1, 1, 2):
+        draw(model, torch.Generator().manual_seed(seed))
+        outputs.append(model(observation, action))
+    assert torch.equal(outputs[0].reward, outputs[1].reward)
+    assert not torch.equal(outputs[0].reward, outputs[2].reward)
+    assert torch.equal(outputs[0].frame, outputs[2].frame)
+    assert torch.equal(outputs[0].end, outputs[2].end)
+
+
+def test_identity_event_layers_without_noise_are_simple():
+    torch.manual_seed(0)
+    simple = build_world_model(SMALL, MINATAR).eval()
+    for shared in (True, False):
+        evade = build_world_model(replace(SMALL, event_layers=EVADE, share_last_stage=shared), MINATAR).eval()
+        evade.load_state_dict(simple.state_dict(), strict=False)
+        if not shared:
+            with torch.no_grad():
+                evade.reward_path.last_convolution.weight.copy_(evade.up[-1].convolution.weight)
+        use_mean(evade)
+        observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+        torch.testing.assert_close(evade(observation, action).reward, simple(observation, action).reward)
+
+
+def test_one_draw_for_each_environment_dreams_as_each_alone():
+    model = build_world_model(replace(SMALL, event_layers=EVADE, sigma_init=0.5), MINATAR).eval()
+    observation, action = observations(MINATAR, 1, batch=4), torch.tensor([0, 3, 5, 1])
+    value = draw(model, torch.Generator().manual_seed(0), samples=4)
+    together = model(observation, action)
+    assert value["reward_path.events.up1.weighting"].shape == (4, 32)
+    use_mean(model)
+    mean = model(observation, action)
+    assert torch.equal(together.frame, mean.frame)
+    assert not torch.equal(together.reward, mean.reward)
+
+
+@given(
+    height=st.integers(1, 13),
+    width=st.integers(1, 13),
+    channels=st.integers(1, 4),
+    levels=st.sampled_from([2, 5, 256]),
+    depth=st.integers(1, 4),
+    num_frames=st.integers(1, 3),
+    ends=st.booleans(),
+    layers=st.sampled_from(list(VARIANTS.values())),
+    activation=st.sampled_from(["relu", "belu"]),
+    standardise=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_one_class_for_every_size(
+    height, width, channels, levels, depth, num_frames, ends, layers, activation, standardise
+):
+    game = GameSpec(channels=channels, height=height, width=width, levels=levels, num_actions=3)
+    config = WorldModelConfig(
+        num_frames=num_frames,
+        hidden_size=4,
+        depth=depth,
+        num_doublings=1,
+        activation=activation,
+        standardise=standardise,
+        predicts_end=ends,
+        event_layers=layers,
+    )
+    model = build_world_model(config, game)
+    observation, action = observations(game, num_frames, batch=2), torch.tensor([0, 2])
+    batch = Transitions(observation, action, observation[:, -1], torch.tensor([-1, 1]), torch.tensor([False, True]))
+    loss = model.compute_loss(batch)
+    loss.total.backward()
+    assert torch.isfinite(loss.total)
+    assert ("end_loss" in loss.metrics) == ends
+    model.eval()
+    logits = model(observation, action)
+    assert logits.frame.shape == (2, height, width, channels, levels)
+    assert logits.reward.shape == (2, 3)
+    prediction = model.predict(observation, action)
+    assert prediction.frame.shape == (2, channels, height, width)
+    assert prediction.frame.dtype == torch.uint8
+    assert int(prediction.frame.max()) < levels
+    assert prediction.reward.shape == prediction.terminated.shape == (2,)
+    assert prediction.terminated.dtype == torch.bool
+
+
+@pytest.mark.parametrize("layers", VARIANTS.values(), ids=VARIANTS)
+def test_every_parameter_learns(layers):
+    torch.manual_seed(0)
+    model = build_world_model(replace(SMALL, event_layers=layers, kl_weight=1e-6), MINATAR)
+    batch = moving_dot(16, torch.Generator().manual_seed(0))
+    batch = batch._replace(action=torch.arange(16) % 6)
+    model.compute_loss(batch).total.backward()
+    still = [name for name, parameter in model.named_parameters() if not parameter.grad.any()]
+    assert still == []
+
+
+def test_it_learns_a_tiny_game_with_all_its_noise_on():
+    torch.manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
+    config = replace(SMALL, event_layers=EVADE, dropout=0.0, middle_dropout=0.1, pixel_noise=0.0)
+    model = build_world_model(config, replace(MINATAR, num_actions=2))
+    optimiser = build_world_model_optimiser(model)
+    first = fit_update(model, optimiser, moving_dot(64, generator), config.max_gradient_norm)
+    for _ in range(400):
+        last = fit_update(model, optimiser, moving_dot(64, generator), config.max_gradient_norm)
+    assert last["loss"] < 0.2 * first["loss"]
+    model.eval()
+    fresh = moving_dot(500, generator)
+    with use_mean(model):
+        prediction = model.predict(fresh.observation, fresh.action)
+    exact = (prediction.frame == fresh.next_frame).flatten(1).all(1)
+    assert exact.float().mean() > 0.97
+    assert (prediction.reward == fresh.reward).float().mean() > 0.97
+    assert (prediction.terminated == fresh.terminated).float().mean() > 0.97
+
+
+def test_the_kl_term_is_off_by_default_and_added_when_asked_for():
+    batch = moving_dot(4, torch.Generator().manual_seed(0))
+    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    use_mean(model)
+    plain = model.compute_loss(batch)
+    model.config = replace(model.config, kl_weight=0.001)
+    weighted = model.compute_loss(batch)
+    assert "kl" not in plain.metrics
+    torch.testing.assert_close(weighted.total - plain.total, 0.001 * weighted.metrics["kl"])
+
+
+def test_a_no_op_is_the_same_for_every_table():
+    model = build_world_model(SMALL, MINATAR).eval()
+    twin = copy.deepcopy(model)
+    with torch.no_grad():
+        twin.action_embedding.weight.normal_()
+    observation = observations(MINATAR, 1)
+    no_op, push = torch.zeros(3, dtype=torch.long), torch.ones(3, dtype=torch.long)
+    assert torch.equal(model(observation, no_op).frame, twin(observation, no_op).frame)
+    assert not torch.equal(model(observation, push).frame, twin(observation, push).frame)
+
+
+def test_the_model_compiles_whole():
+    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    draw(model, torch.Generator().manual_seed(0))
+    observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+    with torch.no_grad():
+        expected = model(observation, action)
+        compiled = torch.compile(model, fullgraph=True, backend="aot_eager")(observation, action)
+    torch.testing.assert_close(compiled.frame, expected.frame)
+    torch.testing.assert_close(compiled.reward, expected.reward)
+
+
+def test_autocast_stays_close():
+    torch.manual_seed(0)
+    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    use_mean(model)
+    observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+    with torch.no_grad():
+        exact = model(observation, action)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            low = model(observation, action)
+    torch.testing.assert_close(low.frame.float(), exact.frame, atol=0.1, rtol=0.05)
+    torch.testing.assert_close(low.reward.float(), exact.reward, atol=0.1, rtol=0.05)
+
+
+class TestMistakes:
+    @pytest.fixture
+    def model(self):
+        return build_world_model(SMALL, MINATAR)
+
+    @pytest.mark.parametrize("action", [6, -1])
+    def test_an_action_outside_the_range(self, model, action):
+        actions = torch.tensor([0, action, 1])
+        with pytest.raises(ActionError, match=f"from {actions.min()} to {actions.max()} were given.*actions 0 to 5"):
+            model(observations(MINATAR, 1), actions)
+
+    @pytest.mark.parametrize("shape", [(3, 4, 10, 10), (3, 2, 4, 10, 10), (3, 1, 5, 10, 10)])
+    def test_an_observation_of_another_shape(self, model, shape):
+        with pytest.raises(ShapeError, match=r"takes \[batch, 1 frames, 4 channels, height, width\]"):
+            model(torch.zeros(shape, dtype=torch.uint8), torch.zeros(3, dtype=torch.long))
+
+    def test_a_frame_of_floats(self, model):
+        with pytest.raises(ShapeError, match=r"is torch.float32, but frames are uint8"):
+            model(torch.zeros(3, 1, 4, 10, 10), torch.zeros(3, dtype=torch.long))
+
+    def test_too_few_actions(self, model):
+        with pytest.raises(ShapeError, match=r"shape \(2,\), but 3 observations need \[3\]"):
+            model(observations(MINATAR, 1), torch.zeros(2, dtype=torch.long))
+
+    @pytest.mark.parametrize("reward", [-1, 2])
+    def test_a_reward_outside_the_range(self, model, reward):
+        batch = moving_dot(2, torch.Generator())._replace(reward=torch.tensor([0, reward]))
+        with pytest.raises(RewardError, match="this network knows rewards from 0 to 1: clip them first"):
+            model.compute_loss(batch)

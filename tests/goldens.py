@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from evade.records import Transitions
+
 FOLDER = Path(__file__).parent / "golden"
 
 
@@ -46,3 +48,14 @@ def close(actual: torch.Tensor | np.ndarray, expected: np.ndarray, tolerance: fl
     """Assert equality within an absolute tolerance."""
     actual = actual.detach().numpy() if isinstance(actual, torch.Tensor) else actual
     np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance)
+
+
+def transitions(forward: dict[str, np.ndarray]) -> Transitions:
+    """The batch of `deterministic.npz`."""
+    return Transitions(
+        observation=channels_first(forward["in/frames"]),
+        action=torch.from_numpy(forward["in/action"][:, -1]).long(),
+        next_frame=channels_first(forward["in/target_frame"]),
+        reward=torch.from_numpy(forward["in/target_reward"]) - 1,
+        terminated=torch.zeros(2, dtype=torch.bool),
+    )

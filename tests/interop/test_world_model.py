@@ -10,7 +10,6 @@ from evade.config import EVADE, WorldModelConfig
 from evade.errors import VariablesError
 from evade.interop import load_tensor2tensor_world_model
 from evade.layers import use_mean
-from evade.records import Transitions
 from evade.world_models import capture
 
 MODEL = "next_frame_basic_deterministic/"
@@ -46,13 +45,7 @@ def model(variables):
 
 @pytest.fixture(scope="module")
 def batch():
-    return Transitions(
-        observation=goldens.channels_first(GOLDEN["in/frames"]),
-        action=torch.from_numpy(GOLDEN["in/action"][:, -1]).long(),
-        next_frame=goldens.channels_first(GOLDEN["in/target_frame"]),
-        reward=torch.from_numpy(GOLDEN["in/target_reward"]) - 1,
-        terminated=torch.zeros(2, dtype=torch.bool),
-    )
+    return goldens.transitions(GOLDEN)
 
 
 def test_sizes_are_inferred_from_the_arrays(model):

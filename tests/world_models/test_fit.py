@@ -8,7 +8,6 @@ from evade.errors import TrainingDiverged
 from evade.interop import load_tensor2tensor_world_model
 from evade.interop.world_model import world_model_twins
 from evade.optimisers import Adafactor, warmup_rsqrt
-from evade.records import Transitions
 from evade.world_models import build_world_model_optimiser, fit_update
 
 MODEL = "next_frame_basic_deterministic/"
@@ -25,16 +24,6 @@ def forward():
     return goldens.load("deterministic")
 
 
-def batch_of(forward):
-    return Transitions(
-        observation=goldens.channels_first(forward["in/frames"]),
-        action=torch.from_numpy(forward["in/action"][:, -1]).long(),
-        next_frame=goldens.channels_first(forward["in/target_frame"]),
-        reward=torch.from_numpy(forward["in/target_reward"]) - 1,
-        terminated=torch.zeros(2, dtype=torch.bool),
-    )
-
-
 def twins_of(model, golden):
     """Our parameters in the golden file's order, each as a function to the original's layout."""
     by_name = {
@@ -47,7 +36,7 @@ def twins_of(model, golden):
 
 def test_three_updates_are_the_originals(golden, forward):
     model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
-    batch, twins = batch_of(forward), twins_of(model, golden)
+    batch, twins = goldens.transitions(forward), twins_of(model, golden)
     parameters = dict(model.named_parameters())
     initial = {name: parameter.detach().clone() for name, parameter in parameters.items()}
     optimiser = build_world_model_optimiser(model)
@@ -75,7 +64,7 @@ def test_three_updates_are_the_originals(golden, forward):
 
 def test_gradients_are_the_originals(golden, forward):
     model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
-    model.compute_loss(batch_of(forward)).total.backward()
+    model.compute_loss(goldens.transitions(forward)).total.backward()
     parameters = dict(model.named_parameters())
     for row, twin in enumerate(twins_of(model, golden)):
         ours = twin.to_tensorflow(parameters[twin.parameter].grad)
@@ -94,7 +83,7 @@ def test_a_loss_that_is_not_finite_changes_nothing(forward):
         model.frame_head.bias[0] = float("nan")
     before = {name: value.clone() for name, value in model.state_dict().items()}
     with pytest.raises(TrainingDiverged, match="the loss is nan.*smaller learning rate"):
-        fit_update(model, optimiser, batch_of(forward), 1.0)
+        fit_update(model, optimiser, goldens.transitions(forward), 1.0)
     after = model.state_dict()
     assert all(torch.equal(before[name].nan_to_num(7), after[name].nan_to_num(7)) for name in before)
     assert optimiser.param_groups[0]["num_updates"] == 0

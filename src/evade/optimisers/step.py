@@ -43,4 +43,5 @@ def global_norm(tensors: Sequence[Tensor]) -> Tensor:
     golden numbers of the full-size policy show.
     """
     norms = [torch.linalg.vector_norm(each, dim=tuple(range(1, each.dim())) or None) for each in tensors]
-    return torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(norm) for norm in norms]))
+    total: Tensor = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(norm) for norm in norms]))
+    return total

@@ -166,7 +166,8 @@ def _forms(game: Game) -> tuple[str, ...]:
     """Every spelling of a game, before `_fold`."""
     if game.kind == "atari":
         ale = _join_words(game.id)
-        return (game.name, f"atari/{game.title}", game.ale_id, f"{ale}NoFrameskip-v4")
+        old_ids = (f"{ale}{skip}-{version}" for skip in ("", "NoFrameskip") for version in ("v0", "v4"))
+        return (game.name, f"atari/{game.title}", game.ale_id, *old_ids)
     return (game.name, f"{game.name}-v0", f"{game.name}-v1")
 
 
@@ -179,8 +180,9 @@ def _describe_unknown(name: str) -> str:
     for game in _known_games():
         for form in (*_forms(game), game.id, game.title):
             names.setdefault(_fold(form), []).append(game.name)
+    # What Gymnasium calls a known game is no second suggestion.
     for env_id in gymnasium.registry:
-        names.setdefault(_fold(env_id), []).append(env_id)
+        names.setdefault(_fold(env_id), [env_id])
     near = get_close_matches(_fold(name), names, n=3)
     # A dictionary keeps the order and drops repetitions.
     suggested = list(dict.fromkeys(suggestion for form in near for suggestion in names[form]))[:3]

@@ -132,7 +132,7 @@ def test_seeds_depend_on_seed_and_place_alone():
 
 
 def test_what_a_step_gave_is_the_callers_own():
-    env = batch(CountingGame(length=3))
+    env = batch(CountingGame(length=3, rewards=(1.0, 2.0, 7.0)))
     first = env.reset()
     given = [env.step([0]) for _ in range(4)]
     assert numbers(first) == [[10] * 4]

@@ -92,6 +92,41 @@ class GameSpec:
 
 
 @dataclass(frozen=True)
+class EnvConfig:
+    """How a game is played. None leaves a setting to the game's kind (`PROTOCOLS` in `evade.envs.games`)."""
+
+    frame_size: tuple[int, int] | None = None
+    """Rows and columns a picture is reduced to. Original: 105 x 80. Channel grids keep their size."""
+    frame_skip: int | None = None
+    """Frames of the game per step of the agent, which sees the maximum of the last two. Original: 4."""
+    max_noops: int | None = None
+    """After a reset the agent waits 1 to so many steps with action 0; 0 switches it off. Original: 8."""
+    time_limit: int | None = None
+    """Steps of the agent, waiting included, after which an episode is truncated."""
+    reward_range: tuple[int, int] | None = None
+    """Smallest and largest reward the agent learns from; scores are never clipped. Original: (-1, 1)."""
+    sticky_probability: float = 0.0
+    """Chance that the game repeats the previous action instead. Original, paper: 0; MinAtar's own: 0.1."""
+    minimal_actions: bool = True
+    """Offer only the actions that do something in the game. Original: yes. MinAtar's own default is all 6."""
+    difficulty_ramping: bool = True
+    """MinAtar games become harder with time, where they can. MinAtar's own default: yes."""
+
+    def __post_init__(self) -> None:
+        if self.frame_size is not None:
+            rule = "both must be at least 1"
+            require(min(self.frame_size) >= 1, "env.frame_size", self.frame_size, rule)
+        for field, least in (("frame_skip", 1), ("max_noops", 0), ("time_limit", 1)):
+            value = getattr(self, field)
+            require(value is None or value >= least, f"env.{field}", value, f"it must be at least {least}")
+        if self.reward_range is not None:
+            lowest, highest = self.reward_range
+            require(lowest < highest, "env.reward_range", self.reward_range, "give the smaller number first")
+        chance = self.sticky_probability
+        require(0 <= chance < 1, "env.sticky_probability", chance, "it is a probability below 1")
+
+
+@dataclass(frozen=True)
 class WorldModelConfig:
     """The next-frame and reward network, its losses and its optimiser."""
 

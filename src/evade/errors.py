@@ -34,3 +34,19 @@ class VariablesError(EvadeError):
 
 class TrainingDiverged(EvadeError):
     """A loss or gradient is not finite; the update was refused and no weight was changed."""
+
+
+class UnknownGame(EvadeError):
+    """No game has the given name; the message suggests near ones."""
+
+
+class UnsupportedGame(EvadeError):
+    """A game's observations or actions are not of a kind the networks can learn."""
+
+
+class ExtraMissing(EvadeError):
+    """An optional package is not installed; the message names the extra that brings it."""
+
+
+class ResetNeeded(EvadeError):
+    """A game was stepped before its first reset."""

@@ -1,0 +1,189 @@
+"""Which games there are, what each is called, and by which protocol each kind of game is played."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Literal
+
+import gymnasium
+
+from evade.config import EnvConfig
+from evade.errors import UnknownGame
+
+PREPROCESSING_VERSION = 1
+"""Raised whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
+
+Kind = Literal["atari", "minatar", "gymnasium"]
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game, whatever name it was asked for by."""
+
+    kind: Kind
+    id: str
+    """Atari: the ROM (`ms_pacman`); MinAtar: the module (`breakout`); else `Id-v0` or `module:Id-v0`."""
+    title: str
+    """What people call it; for the Atari 100K games the paper's spelling."""
+
+    @property
+    def name(self) -> str:
+        """The one name used in commands, folders and tables: `atari/ms_pacman`."""
+        return self.id if self.kind == "gymnasium" else f"{self.kind}/{self.id}"
+
+    @property
+    def ale_id(self) -> str:
+        """The Gymnasium id of an Atari game: `ALE/MsPacman-v5`."""
+        return f"ALE/{_join_words(self.id)}-v5"
+
+
+def _join_words(snake: str) -> str:
+    return snake.title().replace("_", "")
+
+
+ATARI_100K: tuple[Game, ...] = tuple(
+    Game("atari", rom, title)
+    for title, rom in {
+        "Alien": "alien",
+        "Amidar": "amidar",
+        "Assault": "assault",
+        "Asterix": "asterix",
+        "BankHeist": "bank_heist",
+        "BattleZone": "battle_zone",
+        "Boxing": "boxing",
+        "Breakout": "breakout",
+        "ChopperCommand": "chopper_command",
+        "CrazyClimber": "crazy_climber",
+        "DemonAttack": "demon_attack",
+        "Freeway": "freeway",
+        "Frostbite": "frostbite",
+        "Gopher": "gopher",
+        "Hero": "hero",
+        "JamesBond": "jamesbond",
+        "Kangaroo": "kangaroo",
+        "Krull": "krull",
+        "KungFuMaster": "kung_fu_master",
+        "MsPacman": "ms_pacman",
+        "Pong": "pong",
+        "PrivateEye": "private_eye",
+        "Qbert": "qbert",
+        "RoadRunner": "road_runner",
+        "Seaquest": "seaquest",
+        "UpNDown": "up_n_down",
+    }.items()
+)
+"""The 26 games of the paper's tables, in their order."""
+
+MINATAR: tuple[Game, ...] = tuple(
+    Game("minatar", module, _join_words(module))
+    for module in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+)
+"""All five MinAtar games."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a game is played once all settings are known; the fields are those of `EnvConfig`."""
+
+    frame_size: tuple[int, int] | None
+    """None keeps the game's own size."""
+    frame_skip: int
+    max_noops: int
+    time_limit: int | None
+    """None leaves the end to the game."""
+    reward_range: tuple[int, int]
+
+
+PROTOCOLS: dict[Kind, Protocol] = {
+    # Original. Its limit was Gym's: 400,000 frames, which are 100,000 steps of 4.
+    "atari": Protocol(frame_size=(105, 80), frame_skip=4, max_noops=8, time_limit=100_000, reward_range=(-1, 1)),
+    # Ours. Waiting loses the ball in Breakout before the agent may act, and the games bring their own chance.
+    # A good player's game may never end, so a limit is needed; Freeway's own is 2,500. No reward is negative.
+    "minatar": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=5_000, reward_range=(0, 1)),
+    # Ours. Nothing is known of the game: action 0 need not mean waiting, and it may bring its own time limit.
+    "gymnasium": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=None, reward_range=(-1, 1)),
+}
+
+
+def choose_protocol(game: Game, config: EnvConfig) -> Protocol:
+    """The protocol of the game's kind with the settings that are not None in its place."""
+    fields = ("frame_size", "frame_skip", "max_noops", "time_limit", "reward_range")
+    chosen = {field: getattr(config, field) for field in fields}
+    return replace(PROTOCOLS[game.kind], **{field: value for field, value in chosen.items() if value is not None})
+
+
+def resolve(name: str) -> Game:
+    """Find a game by any of its names, or raise `UnknownGame` with near ones.
+
+    Case, blanks and underscores do not matter in `atari/ms_pacman`, `ALE/MsPacman-v5`,
+    `MsPacmanNoFrameskip-v4`, `minatar/breakout` and `MinAtar/Breakout-v1`: all of them mean the game played
+    by *our* protocol, whatever settings an id stands for elsewhere. Any other id of a Gymnasium environment
+    must be spelt exactly; `module:Id-v0` imports the module first, so that it can register the environment.
+    """
+    if ":" in name:
+        _import_module_of(name)
+    known = {_fold(form): game for game in _known_games() for form in _forms(game)}
+    game = known.get(_fold(name))
+    if game is None and name.rpartition(":")[2] in gymnasium.registry:
+        game = Game("gymnasium", name, title=name.rpartition(":")[2])
+    if game is None:
+        raise UnknownGame(_describe_unknown(name))
+    return game
+
+
+def _import_module_of(name: str) -> None:
+    module = name.rpartition(":")[0]
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise UnknownGame(
+            f"the game {name!r} is out of reach: importing {module!r} failed ({error}). "
+            "Give MODULE:ID with a module on Python's path that registers the environment."
+        ) from error
+
+
+def _known_games() -> Iterator[Game]:
+    """Atari 100K and MinAtar always; the other Atari games once ale-py is there to say what it has."""
+    yield from ATARI_100K
+    yield from MINATAR
+    try:
+        import_module("ale_py")  # registers its games with Gymnasium
+    except ModuleNotFoundError:
+        return
+    famous = {game.id for game in ATARI_100K}
+    for env_id, registered in gymnasium.registry.items():
+        rom = registered.kwargs.get("game")
+        if env_id.startswith("ALE/") and isinstance(rom, str) and rom not in famous:
+            yield Game("atari", rom, title=_join_words(rom))
+
+
+def _forms(game: Game) -> tuple[str, ...]:
+    """Every spelling of a game, before `_fold`."""
+    if game.kind == "atari":
+        ale = _join_words(game.id)
+        old_ids = (f"{ale}{skip}-{version}" for skip in ("", "NoFrameskip") for version in ("v0", "v4"))
+        return (game.name, f"atari/{game.title}", game.ale_id, *old_ids)
+    return (game.name, f"{game.name}-v0", f"{game.name}-v1")
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("_", "").replace(" ", "")
+
+
+def _describe_unknown(name: str) -> str:
+    names: dict[str, list[str]] = {}
+    for game in _known_games():
+        for form in (*_forms(game), game.id, game.title):
+            names.setdefault(_fold(form), []).append(game.name)
+    # What Gymnasium calls a known game is no second suggestion.
+    for env_id in gymnasium.registry:
+        names.setdefault(_fold(env_id), [env_id])
+    near = get_close_matches(_fold(name), names, n=3)
+    # A dictionary keeps the order and drops repetitions.
+    suggested = list(dict.fromkeys(suggestion for form in near for suggestion in names[form]))[:3]
+    question = f"did you mean {' or '.join(suggested)}? " if suggested else ""
+    return (
+        f"no game is called {name!r}: {question}Give atari/NAME, minatar/NAME, or the id of a Gymnasium "
+        "environment (MODULE:ID if importing MODULE registers it)."
+    )

@@ -1,0 +1,74 @@
+"""From a game's name to a batch of it: "atari/pong" -> `VectorEnv`."""
+
+from evade.config import EnvConfig, GameSpec, require
+from evade.envs.atari import build_atari
+from evade.envs.games import Game, Protocol, choose_protocol, resolve
+from evade.envs.minatar import MinAtarGame
+from evade.envs.pixels import FrameObservation, build_pixels
+from evade.envs.preprocess import Env, follow_protocol
+from evade.envs.vector import VectorEnv
+
+PLAIN = EnvConfig()
+"""Every setting as the game's kind prescribes."""
+
+
+def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN, num_frames: int = 4) -> VectorEnv:
+    """Make a batch of one game.
+
+    Args:
+        game: any name `evade.envs.games.resolve` knows: `atari/pong`, `minatar/breakout`, a Gymnasium id.
+        num_envs: N, how many games step together.
+        seed: game i of the batch is determined by (seed, i) and its actions.
+        config: how the game is played.
+        num_frames: K, the frames stacked in one observation.
+    """
+    require(num_envs >= 1, "num_envs", num_envs, "it must be at least 1")
+    require(num_frames >= 1, "num_frames", num_frames, "it must be at least 1")
+    require(seed >= 0, "seed", seed, "it must be a whole number from 0")
+    found = resolve(game)
+    protocol = choose_protocol(found, config)
+    envs = [_build_env(found, config, protocol) for _ in range(num_envs)]
+    return VectorEnv(envs, _measure(envs[0], protocol), seed, num_frames)
+
+
+def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
+    """What the networks must know of a game played with these settings."""
+    found = resolve(game)
+    protocol = choose_protocol(found, config)
+    env = _build_env(found, config, protocol)
+    try:
+        return _measure(env, protocol)
+    finally:
+        env.close()
+
+
+def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
+    """One game by its protocol: frames uint8 `[C, H, W]`, raw rewards."""
+    if game.kind == "minatar":
+        rule = f"{game.name} is a grid of 10x10 cells; it cannot be resized"
+        require(protocol.frame_size is None, "env.frame_size", protocol.frame_size, rule)
+        minatar = MinAtarGame(
+            game.id,
+            sticky_probability=config.sticky_probability,
+            minimal_actions=config.minimal_actions,
+            difficulty_ramping=config.difficulty_ramping,
+        )
+        return follow_protocol(minatar, protocol)
+    build = build_atari if game.kind == "atari" else build_pixels
+    return FrameObservation(follow_protocol(build(game, config), protocol), game.name, protocol.frame_size)
+
+
+def _measure(env: Env, protocol: Protocol) -> GameSpec:
+    """Read the spec off a built game."""
+    frames, actions = env.observation_space, env.action_space
+    channels, height, width = frames.shape  # type: ignore[misc] # every builder gives a Box of three axes
+    lowest, highest = protocol.reward_range
+    return GameSpec(
+        channels=channels,
+        height=height,
+        width=width,
+        levels=int(frames.high.max()) + 1,  # type: ignore[attr-defined]
+        num_actions=int(actions.n),  # type: ignore[attr-defined] # ... and Discrete actions
+        lowest_reward=lowest,
+        highest_reward=highest,
+    )

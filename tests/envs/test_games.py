@@ -1,0 +1,124 @@
+import subprocess
+import sys
+
+import pytest
+
+from evade.config import EnvConfig
+from evade.envs.games import ATARI_100K, MINATAR, PROTOCOLS, Protocol, choose_protocol, resolve
+from evade.errors import UnknownGame
+
+
+def test_the_suites_are_complete_and_in_the_papers_order():
+    titles = [game.title for game in ATARI_100K]
+    assert len(set(titles)) == 26
+    assert titles == sorted(titles)
+    assert [game.name for game in MINATAR] == [
+        "minatar/asterix",
+        "minatar/breakout",
+        "minatar/freeway",
+        "minatar/seaquest",
+        "minatar/space_invaders",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("ALE/Pong-v5", "atari/pong"),
+        ("ale/pong-v5", "atari/pong"),
+        ("PongNoFrameskip-v4", "atari/pong"),
+        ("Pong-v0", "atari/pong"),
+        ("atari/Pong", "atari/pong"),
+        ("atari/ms_pacman", "atari/ms_pacman"),
+        ("atari/MsPacman", "atari/ms_pacman"),
+        ("Atari/Ms Pacman", "atari/ms_pacman"),
+        ("atari/JamesBond", "atari/jamesbond"),
+        ("ALE/Jamesbond-v5", "atari/jamesbond"),
+        ("minatar/space_invaders", "minatar/space_invaders"),
+        ("MinAtar/SpaceInvaders-v0", "minatar/space_invaders"),
+        ("MinAtar/Breakout-v1", "minatar/breakout"),
+        ("atari/tennis", "atari/tennis"),
+        ("CartPole-v1", "CartPole-v1"),
+        ("gymnasium:CartPole-v1", "gymnasium:CartPole-v1"),
+    ],
+)
+def test_a_game_answers_to_each_of_its_names(asked, name):
+    assert resolve(asked).name == name
+    assert resolve(resolve(asked).name) == resolve(asked)
+
+
+def test_every_game_of_both_suites_resolves_to_itself():
+    for game in (*ATARI_100K, *MINATAR):
+        assert resolve(game.name) == game
+    for game in ATARI_100K:
+        assert resolve(game.ale_id) == resolve(f"atari/{game.title}") == game
+
+
+@pytest.mark.parametrize(
+    ("asked", "suggested"),
+    [
+        ("atari/pnog", "atari/pong"),
+        ("ALE/Brekout-v5", "atari/breakout"),
+        ("minatar/seequest", "minatar/seaquest"),
+        ("qbert", "atari/qbert"),
+        ("spaceinvader", "minatar/space_invaders"),
+        ("Cartpole-v1", "CartPole-v1"),
+        ("ALE/Pong-v9", "atari/pong"),
+    ],
+)
+def test_a_wrong_name_suggests_near_ones(asked, suggested):
+    with pytest.raises(UnknownGame, match="did you mean") as caught:
+        resolve(asked)
+    assert suggested in str(caught.value)
+    assert repr(asked) in str(caught.value)
+
+
+def test_a_bare_name_of_two_games_suggests_both():
+    with pytest.raises(UnknownGame) as caught:
+        resolve("breakout")
+    assert "atari/breakout or minatar/breakout?" in str(caught.value)
+
+
+def test_a_name_like_no_other_says_what_names_look_like():
+    with pytest.raises(UnknownGame) as caught:
+        resolve("xyzzy-12345")
+    assert "did you mean" not in str(caught.value)
+    assert "Give atari/NAME, minatar/NAME" in str(caught.value)
+
+
+def test_a_module_that_cannot_be_imported_is_named():
+    with pytest.raises(UnknownGame, match="importing 'no_such_module' failed"):
+        resolve("no_such_module:Game-v0")
+
+
+def test_a_module_registers_its_game_when_it_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "late_games.py").write_text(
+        "import gymnasium\ngymnasium.register('LateGame-v0', entry_point='late_games:Nothing')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnknownGame):
+        resolve("LateGame-v0")
+    assert resolve("late_games:LateGame-v0").name == "late_games:LateGame-v0"
+
+
+def test_without_ale_the_26_games_are_still_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ale_py", None)
+    assert resolve("ALE/Pong-v5").name == "atari/pong"
+    with pytest.raises(UnknownGame):
+        resolve("atari/tennis")
+
+
+def test_a_protocol_is_the_kinds_own_with_the_settings_in_its_place():
+    pong = resolve("atari/pong")
+    assert choose_protocol(pong, EnvConfig()) == PROTOCOLS["atari"]
+    assert choose_protocol(pong, EnvConfig(frame_size=(53, 40), max_noops=0)) == Protocol(
+        frame_size=(53, 40), frame_skip=4, max_noops=0, time_limit=100_000, reward_range=(-1, 1)
+    )
+
+
+def test_naming_games_loads_neither_torch_nor_a_game():
+    code = (
+        "import sys; import evade.envs; from evade.envs.games import resolve; resolve('minatar/breakout');"
+        "assert not {'torch', 'minatar'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,218 @@
+import numpy as np
+import pytest
+from fake_games import CountingGame
+from gymnasium.wrappers import TimeLimit
+
+from evade.config import EnvConfig, GameSpec
+from evade.envs import Episode, VectorEnv, make_env
+from evade.errors import ActionError, ResetNeeded, RewardError
+
+
+def batch(*games, num_frames=4, seed=0, **spec):
+    plain = {"channels": 1, "height": 2, "width": 2, "levels": 256, "num_actions": 2}
+    return VectorEnv(games, GameSpec(**{**plain, **spec}), seed, num_frames)
+
+
+def numbers(observation):
+    """What a counting game shows: `[N, K]`."""
+    assert (observation == observation[:, :, :1, :1, :1]).all()
+    return observation[:, :, 0, 0, 0].tolist()
+
+
+def test_a_reset_fills_the_stack_with_the_first_frame():
+    env = batch(CountingGame(), CountingGame())
+    observation = env.reset()
+    assert observation.shape == (2, 4, 1, 2, 2)
+    assert observation.dtype == np.uint8
+    assert numbers(observation) == [[10] * 4] * 2
+
+
+def test_frames_are_stacked_oldest_first_and_an_ended_game_restarts_within_the_step():
+    env = batch(CountingGame(length=3), CountingGame(length=5))
+    env.reset()
+    steps = [env.step([0, 1]) for _ in range(6)]
+    assert [numbers(step.observation) for step in steps] == [
+        [[10, 10, 10, 11], [10, 10, 10, 11]],
+        [[10, 10, 11, 12], [10, 10, 11, 12]],
+        [[20, 20, 20, 20], [10, 11, 12, 13]],
+        [[20, 20, 20, 21], [11, 12, 13, 14]],
+        [[20, 20, 21, 22], [20, 20, 20, 20]],
+        [[30, 30, 30, 30], [20, 20, 20, 21]],
+    ]
+    assert numbers(steps[2].final_observation) == [[10, 11, 12, 13], [10, 11, 12, 13]]
+    assert numbers(steps[4].final_observation) == [[20, 20, 21, 22], [12, 13, 14, 15]]
+    assert numbers(steps[3].final_observation) == numbers(steps[3].observation)
+    assert [step.terminated.tolist() for step in steps] == [
+        [False, False],
+        [False, False],
+        [True, False],
+        [False, False],
+        [False, True],
+        [True, False],
+    ]
+    assert not any(step.truncated.any() for step in steps)
+
+
+def test_one_frame_is_a_stack_too():
+    env = batch(CountingGame(), num_frames=1)
+    assert numbers(env.reset()) == [[10]]
+    assert numbers(env.step([0]).observation) == [[11]]
+
+
+def test_finished_episodes_carry_raw_return_and_length():
+    games = CountingGame(length=2, rewards=(7.0, -0.5)), CountingGame(length=3, rewards=(0.25,))
+    env = batch(*games)
+    env.reset()
+    episodes = [env.step([0, 0]).episodes for _ in range(6)]
+    assert episodes == [
+        (),
+        (Episode(0, 6.5, 2),),
+        (Episode(1, 0.75, 3),),
+        (Episode(0, 6.5, 2),),
+        (),
+        (Episode(0, 6.5, 2), Episode(1, 0.75, 3)),
+    ]
+
+
+def test_rewards_are_clipped_for_learning_and_kept_raw_beside():
+    env = batch(*(CountingGame(rewards=(reward,)) for reward in (7.0, -7.0, 0.5, 1.5, 0.0)))
+    env.reset()
+    step = env.step([0] * 5)
+    np.testing.assert_array_equal(step.reward, [1, -1, 0, 1, 0])
+    np.testing.assert_array_equal(step.raw_reward, [7, -7, 0.5, 1.5, 0])
+    assert (step.reward.dtype, step.raw_reward.dtype) == (np.float32, np.float64)
+
+
+def test_the_range_of_rewards_is_the_specs():
+    env = batch(CountingGame(rewards=(7.0,)), CountingGame(rewards=(-7.0,)), lowest_reward=0, highest_reward=5)
+    env.reset()
+    np.testing.assert_array_equal(env.step([0, 0]).reward, [5, 0])
+
+
+def test_a_time_limit_truncates_and_an_end_at_the_limit_is_an_end():
+    cut, at_limit, by_itself = (
+        CountingGame(length=9),
+        CountingGame(length=2),
+        CountingGame(length=2, cut=True),
+    )
+    env = batch(TimeLimit(cut, 2), TimeLimit(at_limit, 2), by_itself)
+    env.reset()
+    env.step([0, 0, 0])
+    step = env.step([0, 0, 0])
+    assert step.terminated.tolist() == [False, True, False]
+    assert step.truncated.tolist() == [True, False, True]
+    assert [episode.length for episode in step.episodes] == [2, 2, 2]
+    assert numbers(step.final_observation) == [[10, 10, 11, 12]] * 3
+    assert numbers(step.observation) == [[20] * 4] * 3
+
+
+def test_a_second_reset_drops_the_unfinished_episode_and_does_not_seed_again():
+    game = CountingGame(length=3)
+    env = batch(game)
+    env.reset()
+    env.step([0])
+    assert numbers(env.reset()) == [[20] * 4]
+    env.step([0])
+    env.step([0])
+    assert env.step([0]).episodes == (Episode(0, 21.0, 3),)
+    assert game.seeds[0] is not None
+    assert game.seeds[1:] == [None, None]
+
+
+def test_seeds_depend_on_seed_and_place_alone():
+    def seeds(num_envs, seed):
+        games = [CountingGame() for _ in range(num_envs)]
+        batch(*games, seed=seed).reset()
+        return [game.seeds[0] for game in games]
+
+    assert seeds(3, 0)[:2] == seeds(2, 0)
+    assert len({*seeds(3, 0), *seeds(3, 1)}) == 6
+
+
+def test_what_a_step_gave_is_the_callers_own():
+    env = batch(CountingGame(length=3, rewards=(1.0, 2.0, 7.0)))
+    first = env.reset()
+    given = [env.step([0]) for _ in range(4)]
+    assert numbers(first) == [[10] * 4]
+    assert numbers(given[0].observation) == [[10, 10, 10, 11]]
+    assert given[2].terminated.tolist() == [True]
+    assert given[2].raw_reward.tolist() == [7.0]
+    given[3].observation[:] = 99
+    assert numbers(env.step([0]).observation) == [[20, 20, 21, 22]]
+
+
+def test_each_game_gets_its_own_action_as_a_plain_number():
+    games = [CountingGame(length=9) for _ in range(3)]
+    env = batch(*games)
+    env.reset()
+    env.step(np.array([0, 1, 0]))
+    env.step(np.array([1, 1, 0], np.uint8))
+    assert [game.actions for game in games] == [[0, 1], [1, 1], [0, 0]]
+    assert type(games[0].actions[0]) is int
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ([0], r"shape \(1,\)"),
+        ([[0, 1]], r"shape \(1, 2\)"),
+        ([0.0, 1.0], "type float64"),
+        ([0, 2], "actions from 0 to 2 are not possible: this game has 0 to 1"),
+        ([-1, 0], "actions from -1 to 0"),
+    ],
+)
+def test_impossible_actions_are_refused_before_any_game_moves(actions, message):
+    games = CountingGame(), CountingGame()
+    env = batch(*games)
+    env.reset()
+    with pytest.raises(ActionError, match=message):
+        env.step(actions)
+    assert [game.steps for game in games] == [0, 0]
+
+
+def test_a_step_before_the_first_reset_is_refused():
+    with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
+        batch(CountingGame()).step([0])
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf")])
+def test_a_reward_that_is_no_number_is_refused(reward):
+    env = batch(CountingGame(), CountingGame(rewards=(reward,)))
+    env.reset()
+    with pytest.raises(RewardError, match=f"game 1 of the batch gave the reward {reward}"):
+        env.step([0, 0])
+
+
+def test_closing_closes_every_game():
+    games = CountingGame(), CountingGame()
+    batch(*games).close()
+    assert all(game.is_closed for game in games)
+
+
+def play(game, num_envs, seed, num_steps, config):
+    """Everything a batch shows to a player who acts by the clock, game by game."""
+    env = make_env(game, num_envs, seed, config)
+    seen = [[] for _ in range(num_envs)]
+    env.reset()
+    for turn in range(num_steps):
+        step = env.step([turn * 7 // 3 % env.spec.num_actions] * num_envs)
+        for index in range(num_envs):
+            seen[index].append(tuple(value[index].tobytes() for value in step[:6]))
+    env.close()
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("game", "num_steps", "config"),
+    [
+        ("minatar/asterix", 400, EnvConfig(sticky_probability=0.1)),
+        ("minatar/freeway", 400, EnvConfig(time_limit=30)),
+        ("atari/breakout", 60, EnvConfig(time_limit=25)),
+    ],
+)
+def test_a_game_is_the_same_alone_in_company_and_again(game, num_steps, config):
+    company = play(game, 3, seed=4, num_steps=num_steps, config=config)
+    assert company == play(game, 3, seed=4, num_steps=num_steps, config=config)
+    assert company[0] == play(game, 1, seed=4, num_steps=num_steps, config=config)[0]
+    assert company[0] != company[1]
+    assert company[0] != play(game, 1, seed=5, num_steps=num_steps, config=config)[0]

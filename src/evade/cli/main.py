@@ -21,7 +21,8 @@ VERBS: dict[str, Callable[..., int]] = {"doctor": doctor, "paper": paper}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     try:
-        return tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=arguments)
+        code: int = tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=arguments)
+        return code
     except EvadeError as error:
         print(f"evade: {error}", file=sys.stderr)
         return MISTAKE

@@ -50,3 +50,23 @@ class ExtraMissing(EvadeError):
 
 class ResetNeeded(EvadeError):
     """A game was stepped before its first reset."""
+
+
+class UnknownMethod(EvadeError):
+    """A method was named of which the paper reports no such scores."""
+
+
+class ScoreError(EvadeError):
+    """A set of scores cannot answer the question: empty, not finite, or not comparable with another."""
+
+
+class NormalisationError(EvadeError):
+    """Scores cannot be normalised, because the two scores that span the scale are equal or not finite."""
+
+
+class TableError(EvadeError):
+    """A table has rows that do not fit its columns, or cannot be written in the form asked for."""
+
+
+class FigureError(EvadeError):
+    """A figure cannot be drawn or written as asked."""

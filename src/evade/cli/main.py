@@ -1,12 +1,13 @@
 """The entry point: picks the verb, and turns a user's mistake into one line instead of a traceback."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import tyro
 
 from evade import __version__
 from evade.cli.doctor import doctor
+from evade.cli.paper import paper
 from evade.errors import EvadeError
 
 MISTAKE = 2
@@ -14,13 +15,14 @@ MISTAKE = 2
 
 DESCRIPTION = f"evade {__version__}: event-based variational Thompson sampling for model-based reinforcement learning."
 
-VERBS = {"doctor": doctor}
+VERBS: dict[str, Callable[..., int]] = {"doctor": doctor, "paper": paper}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     try:
-        return tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=arguments)
+        code: int = tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=arguments)
+        return code
     except EvadeError as error:
         print(f"evade: {error}", file=sys.stderr)
         return MISTAKE

@@ -34,3 +34,7 @@ class VariablesError(EvadeError):
 
 class TrainingDiverged(EvadeError):
     """A loss or gradient is not finite; the update was refused and no weight was changed."""
+
+
+class VideoError(EvadeError):
+    """A video cannot be written: no frames, frames that do not fit together, or the encoder failed."""

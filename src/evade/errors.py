@@ -38,3 +38,7 @@ class TrainingDiverged(EvadeError):
 
 class VideoError(EvadeError):
     """A video cannot be written: no frames, frames that do not fit together, or the encoder failed."""
+
+
+class FigureError(EvadeError):
+    """A figure cannot be drawn or written as asked."""

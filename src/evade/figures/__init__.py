@@ -1,0 +1,1 @@
+"""Figures of a run and of results, drawn without a screen and without torch."""

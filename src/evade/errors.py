@@ -42,3 +42,7 @@ class VideoError(EvadeError):
 
 class FigureError(EvadeError):
     """A figure cannot be drawn or written as asked."""
+
+
+class MetricsError(EvadeError):
+    """A line of a metrics file is not a record of iteration, phase, step and values."""

@@ -156,6 +156,32 @@ def test_an_error_while_images_are_made_ends_the_encoder_and_leaves_nothing(tmp_
         os.waitpid(-1, os.WNOHANG)
 
 
+def test_an_encoder_that_ended_unseen_hides_neither_its_reason_nor_an_error_of_the_images(tmp_path, monkeypatch):
+    use_encoder(tmp_path, monkeypatch, "echo 'too small' >&2; exit 3")
+
+    def images(error):
+        yield WHITE
+        time.sleep(0.5)  # the encoder is gone, and WHITE still waits in the pipe's buffer
+        if error is not None:
+            raise error
+        yield from [WHITE] * 100
+
+    with pytest.raises(VideoError, match="code 3: too small"):
+        write_video(tmp_path / "game.mp4", images(None), 10)
+    with pytest.raises(RuntimeError, match="of the game"):
+        write_video(tmp_path / "game.mp4", images(RuntimeError("of the game")), 10)
+
+
+def test_a_pipe_that_breaks_while_images_are_made_is_not_taken_for_the_end_of_the_video(tmp_path):
+    def images():
+        yield WHITE
+        raise BrokenPipeError("of the game")
+
+    with pytest.raises(VideoError, match="of the game"):
+        write_video(tmp_path / "game.mp4", images(), 10)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupt_that_the_run_survives_does_not_cut_its_video_short(tmp_path):
     code = (
         "import os, signal, sys, numpy as np; from pathlib import Path; from evade.videos import write_video\n"

@@ -3,8 +3,10 @@
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import imageio_ffmpeg
 import numpy as np
@@ -95,14 +97,14 @@ def _encode(command: list[str], images: Iterable[Picture]) -> None:
         ) as process:
             assert process.stdin is not None
             try:
-                for image in images:
-                    process.stdin.write(image.tobytes())
-                process.stdin.close()
-            except BrokenPipeError:
-                pass  # ffmpeg has ended early; its exit code and messages say why
+                _feed(process.stdin, images)
             except BaseException:
                 process.kill()
                 raise
+            finally:
+                # Closing sends what is still buffered, which an encoder that has ended does not take.
+                with suppress(BrokenPipeError):
+                    process.stdin.close()
         if process.returncode != 0:
             messages.seek(0)
             told = messages.read().decode(errors="replace").strip().splitlines()[-3:]
@@ -110,3 +112,11 @@ def _encode(command: list[str], images: Iterable[Picture]) -> None:
                 f"ffmpeg ended with code {process.returncode}: {' / '.join(told) or 'it gave no reason'}. "
                 "Mend that (is the disk full?) and try again."
             )
+
+
+def _feed(pipe: IO[bytes], images: Iterable[Picture]) -> None:
+    for image in images:
+        try:
+            pipe.write(image.tobytes())
+        except BrokenPipeError:
+            return  # ffmpeg has ended early; its exit code and messages say why

@@ -47,6 +47,12 @@ def test_importing_the_package_does_not_load_torch():
     assert result.stdout.strip() == "False", result.stderr
 
 
+def test_what_a_person_sees_does_not_load_torch():
+    modules = ["display", "figures.learning_curve", "pictures", "tensorboard_mirror", "videos"]
+    result = run(f"import sys, {', '.join(f'evade.{m}' for m in modules)}; print('torch' in sys.modules)")
+    assert result.stdout.strip() == "False", result.stderr
+
+
 def test_importing_the_layers_loads_nothing_else_of_ours():
     result = run(
         "import sys, evade.layers; print([m for m in sys.modules if m.startswith('evade.') and 'layers' not in m])"

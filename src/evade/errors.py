@@ -70,3 +70,11 @@ class TableError(EvadeError):
 
 class FigureError(EvadeError):
     """A figure cannot be drawn or written as asked."""
+
+
+class VideoError(EvadeError):
+    """A video cannot be written: no frames, frames that do not fit together, or the encoder failed."""
+
+
+class MetricsError(EvadeError):
+    """A line of a metrics file is not a record of iteration, phase, step and values."""

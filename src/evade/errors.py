@@ -34,3 +34,27 @@ class VariablesError(EvadeError):
 
 class TrainingDiverged(EvadeError):
     """A loss or gradient is not finite; the update was refused and no weight was changed."""
+
+
+class FailpointError(EvadeError):
+    """EVADE_FAILPOINT is set to something that is not a name and a count."""
+
+
+class StorageError(EvadeError):
+    """Something could not be written, for instance because the disk is full; what was there before is intact."""
+
+
+class NotStorable(EvadeError):
+    """A record holds something that JSON cannot say, such as NaN."""
+
+
+class UnreadableFile(EvadeError):
+    """A file is missing, or damaged, or not of the kind it should be."""
+
+
+class RunLocked(EvadeError):
+    """Another process is working on this run."""
+
+
+class JournalDamaged(EvadeError):
+    """A journal is shorter than its checkpoint says, or a line before its last cannot be read."""

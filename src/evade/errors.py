@@ -58,3 +58,11 @@ class RunLocked(EvadeError):
 
 class JournalDamaged(EvadeError):
     """A journal is shorter than its checkpoint says, or a line before its last cannot be read."""
+
+
+class NonFiniteWeights(EvadeError):
+    """A tensor to be saved holds NaN or infinity; nothing was written."""
+
+
+class NoUsableCheckpoint(EvadeError):
+    """A run has checkpoints, and every one of them is damaged."""

@@ -78,3 +78,35 @@ class VideoError(EvadeError):
 
 class MetricsError(EvadeError):
     """A line of a metrics file is not a record of iteration, phase, step and values."""
+
+
+class FailpointError(EvadeError):
+    """EVADE_FAILPOINT is set to something that is not a name and a count."""
+
+
+class StorageError(EvadeError):
+    """Something could not be written, for instance because the disk is full; what was there before is intact."""
+
+
+class NotStorable(EvadeError):
+    """A record holds something that JSON cannot say, such as NaN."""
+
+
+class UnreadableFile(EvadeError):
+    """A file is missing, or damaged, or not of the kind it should be."""
+
+
+class RunLocked(EvadeError):
+    """Another process is working on this run."""
+
+
+class JournalDamaged(EvadeError):
+    """A journal is shorter than its checkpoint says, or a line before its last cannot be read."""
+
+
+class NonFiniteWeights(EvadeError):
+    """A tensor to be saved holds NaN or infinity; nothing was written."""
+
+
+class NoUsableCheckpoint(EvadeError):
+    """A run has checkpoints, and every one of them is damaged."""

@@ -1,0 +1,96 @@
+"""One process at a time works on a run. No torch here."""
+
+import fcntl
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from platform import node
+from typing import Any, Self
+
+from evade.errors import RunLocked
+from evade.runs.files import decode_json, encode_json, storage_errors
+
+_held: set[int] = set()
+"""Descriptors of the locks this process holds."""
+
+
+def _let_go_in_child() -> None:
+    # A forked child shares its parent's lock and would keep it alive after the parent's death.
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+class RunLock:
+    """Holds a run for this process while its `with` block runs.
+
+    The operating system keeps the lock, so it is free the moment its holder ends, however it ends. The file stays;
+    it names the holder in JSON (pid, host, start time) and is empty after an orderly end.
+
+    Args:
+        path: the lock file; made if missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        """Take the lock.
+
+        Raises:
+            RunLocked: another process has it; the message names its pid and host.
+        """
+        with storage_errors(self.path, 0):
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            self._take(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+        _held.add(descriptor)
+        return self
+
+    def _take(self, descriptor: int) -> None:
+        holder = encode_json({"pid": os.getpid(), "host": node(), "started": datetime.now(UTC).isoformat()})
+        with storage_errors(self.path, len(holder)):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise self._refusal() from None
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, holder)
+            os.fsync(descriptor)
+
+    def _refusal(self) -> RunLocked:
+        holder = _read_holder(self.path)
+        pid, host, started = (holder.get(key, "unknown") for key in ("pid", "host", "started"))
+        return RunLocked(
+            f"{self.path.parent} is in use by process {pid} on {host} (started {started}): wait for it to end, stop "
+            f"it, or choose another run."
+        )
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the lock; nothing to do in a forked child, which never had it."""
+        if self._descriptor in _held:
+            _held.remove(self._descriptor)
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def _read_holder(path: Path) -> dict[str, Any]:
+    """Who holds the lock; a holder that has only just taken it is given a moment to write its name."""
+    for _ in range(20):
+        try:
+            holder = decode_json(path.read_bytes())
+        except (OSError, ValueError):
+            time.sleep(0.05)
+        else:
+            return holder if isinstance(holder, dict) else {}
+    return {}

@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 RUN := OMP_WAIT_POLICY=PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help install test check format clean
+.PHONY: help install train test check chaos format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,dev]"
 	@touch $@
 
+train: install  ## install when needed, then train EVaDE on MinAtar Breakout (a few minutes)
+	$(RUN) $(BIN)/evade train quick evade --game minatar/breakout
+
 test: install  ## install when needed, then lint, types, layering and tests
 	@$(MAKE) --no-print-directory check
 
@@ -28,6 +31,9 @@ check:  ## the same checks as `make test`, without installing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(RUN) $(BIN)/python -m pytest -n 2
+
+chaos: install  ## kill runs 200 times at random moments; every one must end bit for bit alike (about an hour)
+	$(RUN) $(BIN)/python tests/chaos.py
 
 format:  ## let ruff format and fix what it can
 	$(BIN)/ruff format .

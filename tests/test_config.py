@@ -1,7 +1,12 @@
+import ast
 import dataclasses
+import inspect
 
 import pytest
 
+import evade.config.env
+import evade.config.networks
+import evade.config.run
 from evade.config import EVADE, GameSpec, PolicyConfig, WorldModelConfig
 from evade.errors import ConfigError
 
@@ -42,16 +47,13 @@ def test_reward_classes_follow_the_game():
 
 
 def test_every_setting_says_what_it_means():
-    import ast
-    import inspect
-
-    import evade.config
-
-    for definition in ast.parse(inspect.getsource(evade.config)).body:
-        if isinstance(definition, ast.ClassDef):
-            for field, following in zip(definition.body, [*definition.body[1:], None], strict=True):
-                if isinstance(field, ast.AnnAssign):
-                    assert isinstance(following, ast.Expr), f"{definition.name}.{field.target.id} has no docstring"
+    sections = [evade.config.env, evade.config.networks, evade.config.run]
+    for module in sections:
+        for definition in ast.parse(inspect.getsource(module)).body:
+            if isinstance(definition, ast.ClassDef):
+                for field, following in zip(definition.body, [*definition.body[1:], None], strict=True):
+                    if isinstance(field, ast.AnnAssign):
+                        assert isinstance(following, ast.Expr), f"{definition.name}.{field.target.id} is undocumented"
 
 
 def test_settings_cannot_be_changed_in_place():

@@ -8,9 +8,10 @@ import imageio_ffmpeg
 import numpy as np
 import pytest
 
+from evade.envs.pictures import BACKGROUND, COLOURS, draw_frame
 from evade.errors import VideoError
-from evade.pictures import BACKGROUND, OBJECT_COLOURS
-from evade.videos import captioned, colour_frame, upscale, write_video
+from evade.panels import captioned, upscale
+from evade.videos import write_video
 
 WHITE = np.full((16, 16, 3), 255, np.uint8)
 
@@ -33,18 +34,18 @@ def use_encoder(folder, monkeypatch, script):
 
 
 def test_a_video_gives_back_its_images(tmp_path):
-    frames = np.zeros((len(OBJECT_COLOURS), 4, 10, 10), np.uint8)
+    frames = np.zeros((len(COLOURS), 4, 10, 10), np.uint8)
     for index in range(len(frames)):
         frames[index, index % 4, index % 10, 3] = 1
     path = tmp_path / "media" / "game.mp4"
-    write_video(path, (upscale(colour_frame(frame, 2), 32) for frame in frames), frames_per_second=5)
+    write_video(path, (draw_frame(frame, 2, 32) for frame in frames), frames_per_second=5)
     told, images = read_video(path)
     assert re.match(r"h264 .* yuv420p\(tv, bt709, progressive\).* 5 fps", told), told
     assert images.shape == (12, 320, 320, 3)
     centres = images[:, 16::32, 16::32].astype(int)
     for index, image in enumerate(centres):
         expected = np.broadcast_to(BACKGROUND, (10, 10, 3)).copy()
-        expected[index % 10, 3] = OBJECT_COLOURS[index % 4]
+        expected[index % 10, 3] = COLOURS[index % 4]
         assert np.abs(image - expected).max() <= 6, index
 
 

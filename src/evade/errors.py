@@ -72,12 +72,24 @@ class FigureError(EvadeError):
     """A figure cannot be drawn or written as asked."""
 
 
-class VideoError(EvadeError):
-    """A video cannot be written: no frames, frames that do not fit together, or the encoder failed."""
+class ReplayCorrupt(EvadeError):
+    """Experience on disk is missing or damaged, or there is too little of it to sample from."""
 
 
-class MetricsError(EvadeError):
-    """A line of a metrics file is not a record of iteration, phase, step and values."""
+class UnknownPreset(EvadeError):
+    """No preset or variant has the given name; the message lists those there are."""
+
+
+class ConfigChanged(EvadeError):
+    """A run was to be continued with other settings; the message lists each difference."""
+
+
+class Interrupted(EvadeError):
+    """The run was asked to stop; it has been saved and can be resumed."""
+
+
+class RunError(EvadeError):
+    """A run folder is not what a command needs; the message says what is wrong with it."""
 
 
 class FailpointError(EvadeError):
@@ -110,3 +122,11 @@ class NonFiniteWeights(EvadeError):
 
 class NoUsableCheckpoint(EvadeError):
     """A run has checkpoints, and every one of them is damaged."""
+
+
+class VideoError(EvadeError):
+    """A video cannot be written: no frames, frames that do not fit together, or the encoder failed."""
+
+
+class MetricsError(EvadeError):
+    """A line of a metrics file is not a record of iteration, phase, step and values."""

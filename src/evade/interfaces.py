@@ -4,7 +4,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from evade.records import Loss, Prediction, Transitions
+from evade.records import EnvStep, Loss, Prediction, Transitions
 
 
 class WorldModel(Protocol):
@@ -21,4 +21,21 @@ class WorldModel(Protocol):
             observation: uint8 `[B, K, C, H, W]`.
             action: int64 `[B]`.
         """
+        ...
+
+
+class Environment(Protocol):
+    """N games that step together: real ones or dreams; who acts in them cannot tell which.
+
+    A game that ends goes on with another one within the same step.
+    """
+
+    num_envs: int
+
+    def reset(self) -> Tensor:
+        """Begin all games; gives the observations, uint8 `[N, K, C, H, W]`."""
+        ...
+
+    def step(self, action: Tensor) -> EnvStep:
+        """Play one action in each game, int64 `[N]`."""
         ...

@@ -56,6 +56,21 @@ class Loss(NamedTuple):
     """Named scalars without a gradient."""
 
 
+class EnvStep(NamedTuple):
+    """What one step of N games gave."""
+
+    observation: Tensor
+    """uint8 `[N, K, C, H, W]`: what to act on next; of a game that ended, the next game's first."""
+    reward: Tensor
+    """float32 `[N]`, clipped to the game's range."""
+    terminated: Tensor
+    """bool `[N]`: the game ended at this step."""
+    truncated: Tensor
+    """bool `[N]`: a limit cut the game off after this step, though it had not ended."""
+    final_observation: Tensor | None
+    """uint8 `[N, K, C, H, W]`: what the actions led to, before any new game; None if no game was cut off."""
+
+
 class Rollout(NamedTuple):
     """Steps gathered to improve a policy, from the game or from a dream."""
 

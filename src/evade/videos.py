@@ -1,4 +1,4 @@
-"""Images to mp4 (H.264), by the ffmpeg that comes with imageio-ffmpeg. The pictures themselves are `pictures`'."""
+"""Images to mp4 (H.264), by the ffmpeg that comes with imageio-ffmpeg. The images themselves are made in `panels`."""
 
 import subprocess
 import tempfile
@@ -12,18 +12,8 @@ import imageio_ffmpeg
 import numpy as np
 
 from evade.errors import VideoError
-from evade.files import written_whole
-from evade.pictures import Picture, captioned, colour_frame, compare_strip, panel_factor, reward_caption, upscale
-
-__all__ = [
-    "captioned",
-    "colour_frame",
-    "compare_strip",
-    "panel_factor",
-    "reward_caption",
-    "upscale",
-    "write_video",
-]
+from evade.panels import Picture
+from evade.runs.files import written_whole
 
 QUALITY = 16
 """x264's constant rate factor: 0 loses nothing, 23 is its default; 16 keeps letters and single cells crisp."""

@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 
 from evade.envs.games import MINATAR
 from evade.envs.minatar import MinAtarGame
-from evade.envs.pictures import COLOURS
+from evade.envs.pictures import BACKGROUND, COLOURS
 from evade.errors import ActionError, ExtraMissing
 
 GAMES = [game.id for game in MINATAR]
@@ -133,7 +133,7 @@ def test_a_picture_shows_paddle_ball_and_bricks():
     assert picture.dtype == np.uint8
     np.testing.assert_array_equal(picture[45, 20], COLOURS[0])  # the paddle starts in column 4
     np.testing.assert_array_equal(picture[5, 0], COLOURS[3])  # bricks fill rows 1 to 3
-    np.testing.assert_array_equal(picture[0, 0], [0, 0, 0])
+    np.testing.assert_array_equal(picture[0, 0], BACKGROUND)
     assert (picture.reshape(-1, 3) == COLOURS[1]).all(axis=1).sum() == 25  # one ball of 5x5 pixels
 
 

@@ -7,22 +7,41 @@ import tyro
 
 from evade import __version__
 from evade.cli.doctor import doctor
+from evade.cli.evaluate import evaluate
+from evade.cli.explain import explain
 from evade.cli.paper import paper
+from evade.cli.runs import runs
+from evade.cli.train import resume, train
 from evade.errors import EvadeError
+from evade.layers.errors import LayerError
 
 MISTAKE = 2
 """Exit code for anything the user can mend; the message says how."""
 
 DESCRIPTION = f"evade {__version__}: event-based variational Thompson sampling for model-based reinforcement learning."
 
-VERBS: dict[str, Callable[..., int]] = {"doctor": doctor, "paper": paper}
+VERBS: dict[str, Callable[..., int]] = {
+    "train": train,
+    "resume": resume,
+    "evaluate": evaluate,
+    "runs": runs,
+    "explain": explain,
+    "paper": paper,
+    "doctor": doctor,
+}
+
+OWN_WORDS: dict[str, Callable[[Sequence[str]], int]] = {"train": train, "resume": resume}
+"""Verbs that read the rest of the line themselves: their settings depend on the preset or the run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code: int = tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=arguments)
+        if words and words[0] in OWN_WORDS:
+            return OWN_WORDS[words[0]](words[1:])
+        code: int = tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=words)
         return code
-    except EvadeError as error:
+    except (EvadeError, LayerError) as error:
         print(f"evade: {error}", file=sys.stderr)
         return MISTAKE

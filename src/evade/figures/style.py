@@ -42,21 +42,27 @@ class VariantStyle(NamedTuple):
 
 
 _SIMPLE = VariantStyle("SimPLe(30)", "#4D4D4D", "s", "--")
+_INTERACTION = VariantStyle("Interaction", "#0072B2", "^", "-.")
+_WEIGHTING = VariantStyle("Weighting", "#009E73", "v", ":")
+_TRANSLATION = VariantStyle("Translation", "#CC79A7", "D", (0.0, (6.0, 1.0, 1.0, 1.0, 1.0, 1.0)))
 
 VARIANTS: Mapping[str, VariantStyle] = {
     "simple": _SIMPLE,
     "simple30": _SIMPLE,
     "evade": VariantStyle("EVaDE-SimPLe", "#D55E00", "o", "-"),
-    "evade-interaction": VariantStyle("Interaction", "#0072B2", "^", "-."),
-    "evade-weighting": VariantStyle("Weighting", "#009E73", "v", ":"),
-    "evade-translation": VariantStyle("Translation", "#CC79A7", "D", (0.0, (6.0, 1.0, 1.0, 1.0, 1.0, 1.0))),
+    "interaction": _INTERACTION,
+    "evade-interaction": _INTERACTION,
+    "weighting": _WEIGHTING,
+    "evade-weighting": _WEIGHTING,
+    "translation": _TRANSLATION,
+    "evade-translation": _TRANSLATION,
     "simple15": VariantStyle("SimPLe", "#999999", "s", ":"),
     "curl": VariantStyle("CURL", "#56B4E9", "P", "-."),
     "otrainbow": VariantStyle("OTRainbow", "#E69F00", "X", ":"),
     "der": VariantStyle("Eff. Rainbow", "#8C6D00", "*", "-."),
     "random": VariantStyle("Random", "#BBBBBB", ".", ":"),
 }
-"""Every variant that has a colour of its own; SimPLe(30) is our `simple` and the paper's `simple30`."""
+"""Every variant that has a colour of its own, by our name and by the one `published` has for the paper's agent."""
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",

@@ -84,7 +84,7 @@ def minibatch_times(num_times: int, config: PolicyConfig, generator: torch.Gener
             f"policy.minibatch_times = {size} is not possible: {config.epochs} epochs over a rollout of {num_times} "
             f"steps do not fill one minibatch."
         )
-    epochs = [torch.randperm(num_times, generator=generator) for _ in range(config.epochs)]
+    epochs = [torch.randperm(num_times, generator=generator, device=generator.device) for _ in range(config.epochs)]
     count = num_times * config.epochs // size
     yield from torch.cat(epochs)[: count * size].view(count, size).unbind(0)
 
@@ -103,7 +103,7 @@ def improve(
         optimiser: of the policy's parameters.
         rollout: `[T, N]` steps.
         config: PPO's settings.
-        generator: shuffles the time indices; on the CPU.
+        generator: shuffles the time indices.
 
     Returns:
         Each metric's mean over the updates.

@@ -33,6 +33,25 @@ def write_atomically(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
 
 
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A draft beside `path` for others to write to; it takes the final name when the block ends well, else it goes.
+
+    The draft keeps the ending of `path`, because many writers choose the format by it. The folder is made.
+
+    Raises:
+        OSError: the folder or the file cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{TEMPORARY}{path.stem}-{uuid4().hex}{path.suffix}")
+    with removed_on_failure(draft):
+        yield draft
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(path.parent)
+
+
 def write_json(path: Path, document: Any) -> None:
     """Write a document with `write_atomically`. Keys must be strings; tuples come back as lists."""
     write_atomically(path, encode_json(document))

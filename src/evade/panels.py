@@ -1,6 +1,6 @@
-"""What a game and a dream look like to a person: frames in colours, captions, game beside dream beside difference.
+"""What is shown of a game and a dream: enlarged, with captions, game beside dream beside difference.
 
-A *frame* is what the game gives, uint8 `[C, H, W]`; an *image* is what a person sees, uint8 RGB `[H, W, 3]`.
+An image is uint8 RGB `[H, W, 3]`; `evade.envs.pictures` turns frames into images.
 """
 
 from functools import cache
@@ -12,30 +12,11 @@ from PIL import Image, ImageDraw, ImageFont
 from evade.errors import ShapeError
 
 Picture = NDArray[np.uint8]
-"""A frame or an image."""
+"""An image."""
 Colour = tuple[int, int, int]
 
 PANEL_HEIGHT = 320
 """Pixels: about how high one frame is shown, from MinAtar's 10 rows to Atari's 105."""
-BACKGROUND: Colour = (18, 20, 26)
-"""Of an empty cell."""
-OBJECT_COLOURS: tuple[Colour, ...] = (
-    (86, 180, 233),  # sky blue
-    (240, 228, 66),  # yellow
-    (204, 121, 167),  # reddish purple
-    (230, 159, 0),  # orange
-    (0, 158, 115),  # bluish green
-    (213, 94, 0),  # vermilion
-    (0, 114, 178),  # blue
-    (255, 255, 255),  # white
-    (138, 60, 245),  # violet
-    (107, 58, 16),  # brown
-    (0, 255, 135),  # spring green
-    (106, 90, 106),  # slate
-)
-"""One for each object type: the palette of Okabe and Ito (2008) for dark ground, and five found by search to stay as
-far apart under the three colour blindnesses as theirs do. A thirteenth object type starts again."""
-
 CANVAS: Colour = (32, 35, 43)
 """Around panels and under words."""
 INK: Colour = (232, 232, 232)
@@ -55,32 +36,6 @@ MARGIN = 8
 BORDER = 4
 CAPTION_WIDTH = 320
 """Pixels: a captioned image is made at least so wide, so that a short line always fits."""
-
-
-def colour_frame(frame: Picture, levels: int) -> Picture:
-    """Show a frame in colours.
-
-    Args:
-        frame: uint8 `[C, H, W]`. Three channels of 256 levels are RGB; one channel is grey; any others are object
-            types, each in its own colour on dark ground, later channels over earlier ones.
-        levels: values a cell can take; `levels - 1` is shown in full.
-
-    Returns:
-        uint8 `[H, W, 3]`.
-    """
-    if frame.ndim != 3 or frame.dtype != np.uint8:
-        raise ShapeError(f"a frame is uint8 [C, H, W]; this one is {frame.dtype} {list(frame.shape)}.")
-    channels = len(frame)
-    if channels == 3 and levels == 256:
-        return np.ascontiguousarray(frame.transpose(1, 2, 0))
-    strength = np.minimum(frame / (levels - 1), 1.0)[..., None]
-    if channels == 1:
-        return _to_bytes(np.repeat(strength[0] * 255, 3, axis=-1))
-    image = np.broadcast_to(np.array(BACKGROUND, float), (*frame.shape[1:], 3))
-    for index in range(channels):
-        colour = np.array(OBJECT_COLOURS[index % len(OBJECT_COLOURS)], float)
-        image = image + (colour - image) * strength[index]
-    return _to_bytes(image)
 
 
 def upscale(image: Picture, factor: int) -> Picture:

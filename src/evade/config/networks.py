@@ -1,129 +1,22 @@
-"""Every setting of the networks and their training: frozen dataclasses that check themselves. No torch here.
+"""Settings of the world model and the policy."""
 
-Each field says what it means, its unit where it has one, and its source: *original* is the published SimPLe
-program (tensor2tensor, `next_frame_pixel_noise` and `ppo_original_params` as `rlmb_base` overrides it), *paper*
-is the EVaDE paper, *ours* comes with the reason.
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from evade.errors import ConfigError
+from evade.config.checks import (
+    at_least_one,
+    finite_not_negative,
+    finite_positive,
+    require,
+    require_choice,
+    require_fields,
+)
 
 EventLayer = Literal["translation", "weighting", "interaction"]
 """The three noisy event layers of the paper's section 3, by name."""
 
 EVADE: tuple[EventLayer, ...] = ("translation", "weighting", "interaction")
 """All three in the paper's order of insertion: the full EVaDE agent. The empty tuple is SimPLe(30)."""
-
-
-def require(holds: bool, field: str, value: Any, rule: str) -> None:
-    """Raise a `ConfigError` that names field, value and rule unless the rule holds."""
-    if not holds:
-        raise ConfigError(f"{field} = {value!r} is not possible: {rule}.")
-
-
-def require_fields(config: Any, section: str, fields: str, holds: Callable[[Any], bool], rule: str) -> None:
-    """Check one rule for several fields of a section, given as one string of names."""
-    for field in fields.split():
-        value = getattr(config, field)
-        require(holds(value), f"{section}.{field}", value, rule)
-
-
-def at_least_one(value: int) -> bool:
-    """A count or size that cannot be zero."""
-    return value >= 1
-
-
-def finite_positive(value: float) -> bool:
-    """A number above zero that is not infinite."""
-    return 0 < value < float("inf")
-
-
-def finite_not_negative(value: float) -> bool:
-    """Zero, or a number above it that is not infinite."""
-    return 0 <= value < float("inf")
-
-
-def require_choice(field: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raise a `ConfigError` unless `value` is one of `choices`."""
-    require(value in choices, field, value, "choose one of " + ", ".join(choices))
-
-
-@dataclass(frozen=True)
-class GameSpec:
-    """What the networks must know of a game."""
-
-    channels: int
-    """Channels of one frame: 3 for RGB, the number of object types for MinAtar."""
-    height: int
-    """Rows of a frame, in cells or pixels."""
-    width: int
-    """Columns of a frame, in cells or pixels."""
-    levels: int
-    """Values one channel of one cell can take: 256 for pixels, 2 for binary channels."""
-    num_actions: int
-    """Size of the game's discrete action set; action 0 is the no-op where the game has one."""
-    lowest_reward: int = -1
-    """Smallest clipped reward. Original: rewards are clipped to {-1, 0, 1}."""
-    highest_reward: int = 1
-    """Largest clipped reward."""
-
-    def __post_init__(self) -> None:
-        require_fields(self, "game", "channels height width num_actions", at_least_one, "it must be at least 1")
-        require(
-            2 <= self.levels <= 256,
-            "game.levels",
-            self.levels,
-            "a cell is stored in one byte: 2 to 256 values",
-        )
-        require(
-            self.lowest_reward < self.highest_reward,
-            "game.lowest_reward",
-            self.lowest_reward,
-            f"it must be below game.highest_reward = {self.highest_reward}",
-        )
-
-    @property
-    def num_reward_classes(self) -> int:
-        """Number of whole rewards from the lowest to the highest."""
-        return self.highest_reward - self.lowest_reward + 1
-
-
-@dataclass(frozen=True)
-class EnvConfig:
-    """How a game is played. None leaves a setting to the game's kind (`PROTOCOLS` in `evade.envs.games`)."""
-
-    frame_size: tuple[int, int] | None = None
-    """Rows and columns a picture is reduced to. Original: 105 x 80. Channel grids keep their size."""
-    frame_skip: int | None = None
-    """Frames of the game per step of the agent, which sees the maximum of the last two. Original: 4."""
-    max_noops: int | None = None
-    """After a reset the agent waits 1 to so many steps with action 0; 0 switches it off. Original: 8."""
-    time_limit: int | None = None
-    """Steps of the agent, waiting included, after which an episode is truncated."""
-    reward_range: tuple[int, int] | None = None
-    """Smallest and largest reward the agent learns from; scores are never clipped. Original: (-1, 1)."""
-    sticky_probability: float = 0.0
-    """Chance that the game repeats the previous action instead. Original, paper: 0; MinAtar's own: 0.1."""
-    minimal_actions: bool = True
-    """Offer only the actions that do something in the game. Original: yes. MinAtar's own default is all 6."""
-    difficulty_ramping: bool = True
-    """MinAtar games become harder with time, where they can. MinAtar's own default: yes."""
-
-    def __post_init__(self) -> None:
-        if self.frame_size is not None:
-            rule = "both must be at least 1"
-            require(min(self.frame_size) >= 1, "env.frame_size", self.frame_size, rule)
-        for field, least in (("frame_skip", 1), ("max_noops", 0), ("time_limit", 1)):
-            value = getattr(self, field)
-            require(value is None or value >= least, f"env.{field}", value, f"it must be at least {least}")
-        if self.reward_range is not None:
-            lowest, highest = self.reward_range
-            require(lowest < highest, "env.reward_range", self.reward_range, "give the smaller number first")
-        chance = self.sticky_probability
-        require(0 <= chance < 1, "env.sticky_probability", chance, "it is a probability below 1")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from evade.files import written_whole
+from evade.runs.files import written_whole
 
 
 def test_a_file_appears_with_its_final_name_only_when_it_is_whole(tmp_path):

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evade.errors import ShapeError
-from evade.pictures import (
+from evade.panels import (
     ADDED,
-    BACKGROUND,
     BORDER,
     CANVAS,
     CONDITIONED,
@@ -15,9 +14,7 @@ from evade.pictures import (
     MARGIN,
     MISSED,
     NEUTRAL,
-    OBJECT_COLOURS,
     captioned,
-    colour_frame,
     compare_strip,
     panel_factor,
     reward_caption,
@@ -25,76 +22,6 @@ from evade.pictures import (
 )
 
 TITLE = LINE_HEIGHT + MARGIN
-
-# Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
-COLOUR_BLINDNESS = {
-    "none": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
-}
-TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-
-
-def lab_distances(colours, blindness):
-    """CIE 1976 distances between sRGB colours as the eye in question sees them."""
-    share = np.array(colours) / 255
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    xyz = np.clip(linear @ np.transpose(COLOUR_BLINDNESS[blindness]), 0, 1) @ TO_XYZ.T / [0.9505, 1.0, 1.089]
-    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    lab = np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=-1)
-    distances = np.linalg.norm(lab[:, None] - lab[None], axis=-1)
-    return distances[np.triu_indices(len(colours), 1)]
-
-
-@pytest.mark.parametrize("blindness", COLOUR_BLINDNESS)
-def test_object_colours_stay_apart_under_every_colour_blindness(blindness):
-    # 16 is what the palette of Okabe and Ito itself keeps; 2.3 is the smallest difference an eye can tell.
-    assert lab_distances([*OBJECT_COLOURS, BACKGROUND], blindness).min() > 16
-
-
-def test_every_object_type_of_the_richest_game_has_its_own_colour():
-    seaquest_channels = 10
-    frame = np.eye(seaquest_channels, dtype=np.uint8)[:, None, :]
-    shown = colour_frame(frame, levels=2)
-    assert len(np.unique(shown[0], axis=0)) == seaquest_channels
-    assert [tuple(cell) for cell in shown[0]] == list(OBJECT_COLOURS[:seaquest_channels])
-
-
-def test_later_object_types_cover_earlier_ones_and_empty_cells_are_dark():
-    frame = np.zeros((4, 1, 3), np.uint8)
-    frame[1, 0, :2] = 1
-    frame[3, 0, 1:2] = 1
-    shown = colour_frame(frame, levels=2)
-    assert [tuple(cell) for cell in shown[0]] == [OBJECT_COLOURS[1], OBJECT_COLOURS[3], BACKGROUND]
-
-
-def test_a_half_present_object_is_half_way_between_background_and_colour():
-    frame = np.array([[[2]], [[0]]], np.uint8)
-    expected = (np.array(BACKGROUND) + OBJECT_COLOURS[0]) / 2
-    assert np.abs(colour_frame(frame, levels=5)[0, 0] - expected).max() <= 0.5
-
-
-def test_rgb_frames_keep_their_pixels():
-    frame = np.random.default_rng(0).integers(0, 256, (3, 5, 4), dtype=np.uint8)
-    assert np.array_equal(colour_frame(frame, levels=256), frame.transpose(1, 2, 0))
-
-
-def test_three_binary_channels_are_objects_and_not_rgb():
-    shown = colour_frame(np.ones((3, 1, 1), np.uint8), levels=2)
-    assert tuple(shown[0, 0]) == OBJECT_COLOURS[2]
-
-
-@pytest.mark.parametrize(("levels", "expected"), [(2, [0, 255]), (256, [0, 1])])
-def test_one_channel_is_grey_from_black_to_white(levels, expected):
-    shown = colour_frame(np.array([[[0, 1]]], np.uint8), levels)
-    assert np.array_equal(shown, np.repeat(np.array(expected)[None, :, None], 3, axis=-1))
-
-
-@pytest.mark.parametrize("frame", [np.zeros((10, 10), np.uint8), np.zeros((4, 10, 10), np.float32)])
-def test_what_is_not_a_frame_is_refused_with_its_type_and_shape(frame):
-    with pytest.raises(ShapeError, match=rf"uint8 \[C, H, W\].*{frame.dtype} \[{frame.shape[0]}"):
-        colour_frame(frame, levels=2)
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))

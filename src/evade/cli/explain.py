@@ -1,0 +1,110 @@
+"""`evade explain`: what a preset will do, iteration by iteration, and what it will cost here."""
+
+from typing import Annotated
+
+import tyro
+
+from evade.config import RunConfig, ScheduleConfig
+from evade.envs import spec
+from evade.presets import DEFAULT_PRESET, DEFAULT_VARIANT, build_config
+
+
+def explain(
+    preset: Annotated[str, tyro.conf.Positional] = DEFAULT_PRESET,
+    variant: Annotated[str, tyro.conf.Positional] = DEFAULT_VARIANT,
+    game: str | None = None,
+    measure: bool = True,
+) -> int:
+    """Print a preset's schedule as a table, with its cost: operations, steps, and the time it would take here.
+
+    Args:
+        preset: smoke, quick, minatar, atari-laptop or atari100k.
+        variant: simple, interaction, weighting, translation or evade.
+        game: instead of the preset's own.
+        measure: time a few steps on this device for the estimate; otherwise only counts are printed.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    config = build_config(preset, variant, game)
+    console = Console()
+    columns = ("iteration", "real steps", "world-model updates", "dream batches", "dream steps")
+    table = Table(*columns, title=f"{config.preset}, {config.variant}, on {config.game}")
+    for label, iterations in _rows(config.schedule):
+        first = iterations[0]
+        batches = config.schedule.dream_batches_in(first)
+        table.add_row(
+            label,
+            f"{config.schedule.real_steps_in(first):,}",
+            f"{config.schedule.fit_updates_in(first):,}",
+            f"{batches:,}",
+            f"{batches * config.dream.num_envs * config.dream.horizon:,}",
+        )
+    totals = total_counts(config)
+    table.add_row("after the last", f"{config.schedule.real_steps:,}", "", "", "")
+    table.add_section()
+    table.add_row("total", *(f"{number:,}" for number in totals.values()), style="bold")
+    console.print(table)
+    if measure:
+        console.print(_cost_lines(config, totals))
+    return 0
+
+
+def total_counts(config: RunConfig) -> dict[str, int]:
+    """Real steps, world-model updates, dream batches and dream steps of a whole run."""
+    schedule = config.schedule
+    iterations = range(1, schedule.iterations + 1)
+    batches = sum(schedule.dream_batches_in(iteration) for iteration in iterations)
+    return {
+        "real_steps": schedule.total_real_steps,
+        "fit_updates": sum(schedule.fit_updates_in(iteration) for iteration in iterations),
+        "dream_batches": batches,
+        "dream_steps": batches * config.dream.num_envs * config.dream.horizon,
+    }
+
+
+def _rows(schedule: ScheduleConfig) -> list[tuple[str, list[int]]]:
+    """Iterations that do the same, in order, grouped."""
+    groups: list[list[int]] = []
+    for iteration in range(1, schedule.iterations + 1):
+        if groups and _work(schedule, groups[-1][0]) == _work(schedule, iteration):
+            groups[-1].append(iteration)
+        else:
+            groups.append([iteration])
+    return [(str(g[0]) if len(g) == 1 else f"{g[0]}-{g[-1]}", g) for g in groups]
+
+
+def _work(schedule: ScheduleConfig, iteration: int) -> tuple[int, int, int]:
+    return (
+        schedule.real_steps_in(iteration),
+        schedule.fit_updates_in(iteration),
+        schedule.dream_batches_in(iteration),
+    )
+
+
+def _cost_lines(config: RunConfig, totals: dict[str, int]) -> str:
+    import torch
+
+    from evade.training.cost import measure_cost
+
+    if config.machine.threads:
+        torch.set_num_threads(config.machine.threads)
+    cost = measure_cost(config, spec(config.game, config.env))
+    batch = cost.dream_batch(config.dream.horizon)
+    fit_flops, fit_seconds = (totals["fit_updates"] * x for x in (cost.fit_update.flops, cost.fit_update.seconds))
+    dream_flops, dream_seconds = (totals["dream_batches"] * x for x in (batch.flops, batch.seconds))
+    per_second = config.dream.num_envs * config.dream.horizon / batch.seconds
+    return (
+        f"fitting:  {fit_flops / 1e15:.3g} PFLOP; one update of {config.world_model.batch_size} takes "
+        f"{1000 * cost.fit_update.seconds:.3g} ms: {_hours(fit_seconds)}\n"
+        f"dreaming: {dream_flops / 1e15:.3g} PFLOP; {per_second:,.0f} dream steps a second, PPO included: "
+        f"{_hours(dream_seconds)}\n"
+        f"together about {_hours(fit_seconds + dream_seconds)} on {config.machine.device} with "
+        f"{torch.get_num_threads()} threads, without the game itself and the evaluations"
+    )
+
+
+def _hours(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

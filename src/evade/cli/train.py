@@ -1,0 +1,95 @@
+"""`evade train` and `evade resume`: one run from wherever it stands to its end."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import tyro
+
+from evade.config import RunConfig
+from evade.errors import EvadeError, Interrupted, TrainingDiverged
+from evade.presets import DEFAULT_PRESET, DEFAULT_VARIANT, PRESETS, VARIANTS, build_config
+
+RESUME_ME = 75
+"""Exit code of a run that was asked to stop, has been saved, and can be started again."""
+DIVERGED = 3
+"""Exit code of a run whose loss was no longer finite."""
+
+USAGE = f"""usage: evade train [PRESET] [VARIANT] [--game GAME] [--seed N] [--runs-dir DIR] [--SECTION.FIELD VALUE ...]
+
+PRESET is one of {", ".join(PRESETS)} (default {DEFAULT_PRESET}); VARIANT is one of {", ".join(VARIANTS)}
+(default {DEFAULT_VARIANT}). The same command again resumes an interrupted run. All settings:
+"""
+
+
+def train(arguments: Sequence[str]) -> int:
+    """Train an agent: EVaDE, SimPLe(30) or a single-layer ablation, on any game."""
+    words = list(arguments)
+    names: list[str] = []
+    while words and not words[0].startswith("-") and len(names) < 2:
+        names.append(words.pop(0))
+    preset, variant = (*names, *(DEFAULT_PRESET, DEFAULT_VARIANT)[len(names) :])
+    runs_dir = Path(_take(words, "--runs-dir") or "runs")
+    game, seed = _take(words, "--game"), _take(words, "--seed")
+    config = build_config(preset, variant, game)
+    if "--help" in words or "-h" in words:
+        print(USAGE)
+    if seed is not None:
+        words += ["--seed", seed]
+    config = tyro.cli(RunConfig, default=config, args=words, prog="evade train")
+    return run_to_the_end(config, runs_dir)
+
+
+def resume(arguments: Sequence[str]) -> int:
+    """Resume a run by its folder; settings may follow, but only a longer schedule and the machine may change."""
+    from evade.runs.folder import RunFolder
+    from evade.training.run import saved_config
+
+    if not arguments or arguments[0].startswith("-"):
+        raise EvadeError("usage: evade resume RUN [--schedule.iterations N] [--machine.FIELD VALUE ...]")
+    folder = RunFolder(Path(arguments[0]))
+    config = tyro.cli(RunConfig, default=saved_config(folder), args=list(arguments[1:]), prog="evade resume RUN")
+    return run_to_the_end(config, None, folder.path)
+
+
+def _take(words: list[str], flag: str) -> str | None:
+    """Remove `flag VALUE` or `flag=VALUE` from the words and return the value."""
+    for index, word in enumerate(words):
+        if word == flag:
+            if index + 1 == len(words):
+                raise EvadeError(f"{flag} needs a value.")
+            value = words[index + 1]
+            del words[index : index + 2]
+            return value
+        if word.startswith(f"{flag}="):
+            del words[index]
+            return word.partition("=")[2]
+    return None
+
+
+def run_to_the_end(config: RunConfig, runs_dir: Path | None, path: Path | None = None) -> int:
+    """Train, finish, and say where to look."""
+    from evade.display import Display
+    from evade.runs.folder import RunFolder
+    from evade.training.algorithm import train as train_agent
+    from evade.training.run import Run, folder_of
+
+    folder = RunFolder(path) if path is not None else folder_of(config, runs_dir or Path("runs"))
+    title = f"{config.variant} on {config.game}, preset {config.preset}, seed {config.seed}"
+    try:
+        with Display(title, config.schedule.iterations) as display, Run(config, folder, display) as run:
+            state = train_agent(run)
+            display.note("drawing and filming")
+            # Only now, because the drawing libraries are slow to import and most of a run's life is not its end.
+            from evade.training.finish import finish
+
+            outcome = finish(run, state)
+    except Interrupted as stopped:
+        print(f"evade: {stopped}", file=sys.stderr)
+        return RESUME_ME
+    except TrainingDiverged as error:
+        print(f"evade: {error}", file=sys.stderr)
+        return DIVERGED
+    print(outcome.sentence())
+    print(f"Everything is in {folder.path}: {', '.join(picture.name for picture in outcome.pictures)} in media/.")
+    return 0

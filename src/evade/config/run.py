@@ -1,0 +1,196 @@
+"""Settings of a whole run: its schedule, how it collects, dreams and evaluates, and the machine it runs on."""
+
+from dataclasses import dataclass, field
+
+from evade.config.checks import (
+    at_least_one,
+    finite_positive,
+    require,
+    require_choice,
+    require_fields,
+)
+from evade.config.env import EnvConfig
+from evade.config.networks import PolicyConfig, WorldModelConfig
+
+EVALUATION_VERSION = 1
+"""Raised whenever the same policy, settings and seed would be given other scores."""
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """How much of everything, in each iteration of Algorithm 1. The defaults are the paper's section 4.2."""
+
+    iterations: int = 30
+    """Turns of Algorithm 1. Paper: 30. May be raised when a run is resumed."""
+    first_real_steps: int = 6400
+    """Steps in the game before the first fit. Paper: 6400."""
+    real_steps: int = 3200
+    """Steps in the game before each later fit, and once more after the last iteration. Paper: 3200."""
+    first_fit_updates: int = 45_000
+    """World-model updates in the first iteration. Paper: 45K."""
+    fit_updates: int = 15_000
+    """World-model updates in each later iteration. Paper: 15K."""
+    dream_batches: int = 1000
+    """Dream rollouts, each followed by PPO's epochs, in one iteration. Paper: 1000 z."""
+    dream_multipliers: tuple[tuple[int, int], ...] = ()
+    """Pairs (iteration, z): so many times the dream batches there. Paper: (8, 2) (12, 2) (23, 2) (27, 2) (30, 3)."""
+
+    def __post_init__(self) -> None:
+        fields = "iterations first_real_steps real_steps first_fit_updates fit_updates dream_batches"
+        require_fields(self, "schedule", fields, at_least_one, "it must be at least 1")
+        multipliers = dict(self.dream_multipliers)
+        require(
+            len(multipliers) == len(self.dream_multipliers) and all(z >= 1 for z in multipliers.values()),
+            "schedule.dream_multipliers",
+            self.dream_multipliers,
+            "name each iteration once, with a multiplier of at least 1",
+        )
+
+    def real_steps_in(self, iteration: int) -> int:
+        """Steps in the game at the start of an iteration, counted from 1."""
+        return self.first_real_steps if iteration == 1 else self.real_steps
+
+    def fit_updates_in(self, iteration: int) -> int:
+        """World-model updates of an iteration."""
+        return self.first_fit_updates if iteration == 1 else self.fit_updates
+
+    def dream_batches_in(self, iteration: int) -> int:
+        """Dream rollouts of an iteration."""
+        return self.dream_batches * dict(self.dream_multipliers).get(iteration, 1)
+
+    @property
+    def total_real_steps(self) -> int:
+        """Steps in the game over the whole run, the last policy's included."""
+        return self.first_real_steps + self.iterations * self.real_steps
+
+
+@dataclass(frozen=True)
+class CollectConfig:
+    """Acting in the real game."""
+
+    num_envs: int = 1
+    """Games played side by side. Original: 1."""
+    improves_policy: bool = True
+    """PPO also learns from the real steps. Original and paper: yes."""
+    num_slices: int = 16
+    """For PPO, each game's steps are cut into so many pieces of equal length that count as separate games.
+    Original: one game of 3200 steps as 16 of 200."""
+    holdout: float = 1 / 11
+    """Share of each collection, its end, that the world model is not fitted to. Original: 1/11."""
+
+    def __post_init__(self) -> None:
+        require_fields(self, "collect", "num_envs num_slices", at_least_one, "it must be at least 1")
+        require(0 <= self.holdout < 1, "collect.holdout", self.holdout, "it is a share below 1")
+
+
+@dataclass(frozen=True)
+class DreamConfig:
+    """Rollouts inside the world model."""
+
+    num_envs: int = 16
+    """Dreams side by side. Original and paper: 16."""
+    horizon: int = 50
+    """Steps of a dream, closed by the value of where it ends. Original and paper: 50."""
+    starts_from: str = "newest"
+    """`newest`: real frames of the newest collection only (original); `all`: of everything collected."""
+    starts_by: str = "episode"
+    """`episode`: each episode equally likely, then each frame of it (original); `frame`: each frame equally likely."""
+    first_starts_at_reset: bool = True
+    """The first dream of a batch starts at the beginning of the newest collection. Original: yes."""
+
+    def __post_init__(self) -> None:
+        require_fields(self, "dream", "num_envs horizon", at_least_one, "it must be at least 1")
+        require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
+        require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """The evaluation protocol; scores are comparable only if all of it is equal."""
+
+    episodes: int = 16
+    """Whole games after each iteration, for the learning curve."""
+    final_episodes: int = 100
+    """Whole games at the end, for the score. Original: 64."""
+    every: int = 1
+    """Iterations between evaluations."""
+    temperature: float = 0.5
+    """Action probabilities are taken to the power 1 / temperature; 0 takes the most likely. Original: 0.5."""
+    max_noops: int | None = None
+    """As `env.max_noops`; None for the same value as in training. Original: 8, as in training."""
+    time_limit: int | None = None
+    """As `env.time_limit`; None for the same value as in training. Original: 1000 in training, 50,000 at the end."""
+    num_envs: int = 32
+    """Games played side by side, each exactly once."""
+
+    def __post_init__(self) -> None:
+        require_fields(
+            self, "evaluation", "episodes final_episodes every num_envs", at_least_one, "it must be at least 1"
+        )
+        require(self.temperature >= 0, "evaluation.temperature", self.temperature, "it must not be negative")
+
+
+@dataclass(frozen=True)
+class MachineConfig:
+    """Where and how the run is computed; not part of its identity."""
+
+    device: str = "cpu"
+    """A torch device: `cpu`, `cuda`, `cuda:1`."""
+    threads: int = 0
+    """Threads of one operation; 0 leaves it to torch. Bit-exact resume needs the same number again."""
+    save_seconds: float = 60.0
+    """Longest time between two checkpoints inside a long phase; one is also written after every phase."""
+
+    def __post_init__(self) -> None:
+        require(self.threads >= 0, "machine.threads", self.threads, "it must not be negative")
+        require_fields(self, "machine", "save_seconds", finite_positive, "it must be finite and positive")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides what a run is. `machine` and a longer `schedule.iterations` may change on resuming."""
+
+    preset: str
+    """The preset it started from."""
+    variant: str
+    """The variant it started from."""
+    game: str = "minatar/breakout"
+    """The game's name, e.g. `minatar/breakout`, `atari/pong`, or any Gymnasium id."""
+    seed: int = 0
+    """The root of every random number of the run."""
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    """How much of everything, in each iteration."""
+    env: EnvConfig = field(default_factory=EnvConfig)
+    """How the game is played."""
+    world_model: WorldModelConfig = field(default_factory=WorldModelConfig)
+    """The next-frame and reward network."""
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    """The actor-critic network and PPO."""
+    collect: CollectConfig = field(default_factory=CollectConfig)
+    """Acting in the real game."""
+    dream: DreamConfig = field(default_factory=DreamConfig)
+    """Rollouts inside the world model."""
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    """The evaluation protocol."""
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    """Where and how it is computed."""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.seed < 2**31, "seed", self.seed, "it must be a whole number from 0 to 2147483647")
+        slice_length = self.schedule.real_steps // (self.collect.num_envs * self.collect.num_slices)
+        for name in ("first_real_steps", "real_steps"):
+            steps = getattr(self.schedule, name)
+            pieces = self.collect.num_envs * self.collect.num_slices
+            require(
+                steps % pieces == 0,
+                f"schedule.{name}",
+                steps,
+                f"it must be a multiple of collect.num_envs x collect.num_slices = {pieces}",
+            )
+        for name, length in (("dream.horizon", self.dream.horizon), ("schedule.real_steps", slice_length)):
+            require(
+                length * self.policy.epochs >= self.policy.minibatch_times,
+                "policy.minibatch_times",
+                self.policy.minibatch_times,
+                f"{self.policy.epochs} epochs over {length} steps ({name}) do not fill one minibatch",
+            )

@@ -1,0 +1,40 @@
+"""The dream: a world model and start states are an environment like any other."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from evade.interfaces import WorldModel
+from evade.records import EnvStep
+
+
+class DreamEnv:
+    """N imagined games that step together on the world model's device, without ever asking the host.
+
+    A dreamt game that ends goes on from a second start state, drawn with the first. Dreams are not cut off: how long
+    to trust them is the rollout's length.
+
+    Args:
+        model: in evaluation mode, with one draw held (Algorithm 1) or the mean in use.
+        num_envs: N.
+        starts: gives so many start observations, uint8 `[count, K, C, H, W]`; asked for 2 N at each reset.
+    """
+
+    def __init__(self, model: WorldModel, num_envs: int, starts: Callable[[int], Tensor]) -> None:
+        self.model, self.num_envs = model, num_envs
+        self._starts = starts
+        self._observation = torch.empty(0)
+        self._second = torch.empty(0)
+
+    def reset(self) -> Tensor:
+        """Start N new dreams."""
+        self._observation, self._second = self._starts(2 * self.num_envs).split(self.num_envs)  # type: ignore[no-untyped-call]
+        return self._observation
+
+    def step(self, action: Tensor) -> EnvStep:
+        """The model's most likely next frame, reward and end for each dream."""
+        frame, reward, terminated = self.model.predict(self._observation, action)
+        moved = torch.cat([self._observation[:, 1:], frame.unsqueeze(1)], dim=1)
+        self._observation = torch.where(terminated[:, None, None, None, None], self._second, moved)
+        return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)

@@ -1,0 +1,74 @@
+"""The evaluation protocol: whole games, played once each, scored by their raw rewards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from evade.config import EnvConfig, EvaluationConfig
+from evade.envs import make_env
+from evade.policies.acting import Policy, choose_action
+
+
+@dataclass(frozen=True)
+class EpisodeScore:
+    """One whole game."""
+
+    episode: int
+    """Counted from 0."""
+    score: float
+    """Sum of the raw rewards."""
+    length: int
+    """Steps of the agent."""
+
+
+@torch.no_grad()
+def evaluate(
+    policy: Policy,
+    game: str,
+    env: EnvConfig,
+    config: EvaluationConfig,
+    *,
+    num_frames: int,
+    num_episodes: int,
+    seed: int,
+    device: torch.device,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[EpisodeScore]:
+    """Play `num_episodes` games, each to its end, and return all scores in order.
+
+    Games are played side by side in batches; each game of a batch is played exactly once, so that short games do not
+    count more often than long ones. Nothing outside is changed: all randomness comes from `seed`.
+
+    Args:
+        policy: acts at `config.temperature`.
+        game: the game's name.
+        env: how it is played in training; the protocol's own no-ops and time limit replace those given there.
+        config: the protocol.
+        num_frames: frames in an observation.
+        num_episodes: how many games.
+        seed: of games and actions.
+        device: where the policy is.
+        progress: told the number of games finished.
+    """
+    chosen = {name: getattr(config, name) for name in ("max_noops", "time_limit")}
+    env = replace(env, **{name: value for name, value in chosen.items() if value is not None})
+    generator = torch.Generator(device).manual_seed(seed)
+    scores: list[EpisodeScore] = []
+    while len(scores) < num_episodes:
+        size = min(config.num_envs, num_episodes - len(scores))
+        games = make_env(game, size, (seed + len(scores)) % 2**31, env, num_frames)
+        finished: dict[int, EpisodeScore] = {}
+        observation = games.reset()
+        while len(finished) < size:
+            output = policy(torch.from_numpy(observation).to(device))
+            step = games.step(choose_action(output.logits, config.temperature, generator).cpu().numpy())
+            observation = step.observation
+            for episode in step.episodes:
+                number = len(scores) + episode.env
+                finished.setdefault(episode.env, EpisodeScore(number, episode.raw_return, episode.length))
+            if step.episodes:
+                progress(len(scores) + len(finished))
+        games.close()
+        scores += [finished[index] for index in range(size)]
+    return scores

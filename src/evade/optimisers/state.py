@@ -1,0 +1,37 @@
+"""An optimiser's state as named tensors and plain numbers, for files that hold nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """All moments by `<parameter number>.<name>`."""
+    state = optimiser.state_dict()["state"]
+    return {f"{number}.{name}": value for number, moments in state.items() for name, value in moments.items()}
+
+
+def optimiser_numbers(optimiser: torch.optim.Optimizer) -> list[dict[str, Any]]:
+    """Each parameter group's settings and counters."""
+    groups = optimiser.state_dict()["param_groups"]
+    return [{name: value for name, value in group.items() if name != "params"} for group in groups]
+
+
+def restore_optimiser(
+    optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], numbers: list[dict[str, Any]]
+) -> None:
+    """Bring back what the two functions above gave, into an optimiser of the same parameters."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, _, name = key.partition(".")
+        state.setdefault(int(number), {})[name] = value
+    groups = optimiser.state_dict()["param_groups"]
+    # JSON has lists where PyTorch has tuples (Adam's betas).
+    restored = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()} for kept in numbers
+    ]
+    optimiser.load_state_dict(
+        {"state": state, "param_groups": [group | kept for group, kept in zip(groups, restored, strict=True)]}
+    )

@@ -1,0 +1,157 @@
+"""Named settings: a preset says how large, a variant says which event layers. No torch here."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from evade.config import (
+    EVADE,
+    CollectConfig,
+    DreamConfig,
+    EnvConfig,
+    EvaluationConfig,
+    EventLayer,
+    MachineConfig,
+    PolicyConfig,
+    RunConfig,
+    ScheduleConfig,
+    WorldModelConfig,
+)
+from evade.envs.games import resolve
+from evade.errors import UnknownPreset
+
+VARIANTS: dict[str, tuple[EventLayer, ...]] = {
+    "simple": (),
+    "interaction": ("interaction",),
+    "weighting": ("weighting",),
+    "translation": ("translation",),
+    "evade": EVADE,
+}
+"""The paper's agents as what they are: tuples of event layers in the reward path."""
+
+DEFAULT_PRESET = "minatar"
+DEFAULT_VARIANT = "evade"
+
+
+def _atari100k(game: str) -> RunConfig:
+    """The paper: Atari at 105x80, 102,400 real steps, 28.8M dream steps; for GPUs."""
+    return RunConfig(
+        preset="atari100k",
+        variant="simple",
+        game=game or "atari/breakout",
+        schedule=ScheduleConfig(dream_multipliers=((8, 2), (12, 2), (23, 2), (27, 2), (30, 3))),
+        evaluation=EvaluationConfig(episodes=32, final_episodes=64, time_limit=50_000),
+    )
+
+
+def _atari_laptop(game: str) -> RunConfig:
+    """Real Atari at half the paper's resolution and a smaller network; hours on two cores."""
+    return RunConfig(
+        preset="atari-laptop",
+        variant="simple",
+        game=game or "atari/freeway",
+        schedule=ScheduleConfig(
+            iterations=30, first_fit_updates=3000, fit_updates=1000, dream_batches=25, dream_multipliers=()
+        ),
+        env=EnvConfig(frame_size=(53, 40)),
+        world_model=WorldModelConfig(hidden_size=32, depth=4, num_doublings=1, batch_size=16, warmup_updates=1000),
+        policy=PolicyConfig(learning_rate=2.5e-4),
+        dream=DreamConfig(num_envs=32),
+        evaluation=EvaluationConfig(episodes=4, final_episodes=30, every=5, time_limit=5000, num_envs=8),
+    )
+
+
+def _minatar(game: str) -> RunConfig:
+    """MinAtar with 100K real steps: minutes on one core."""
+    return RunConfig(
+        preset="minatar",
+        variant="simple",
+        game=game or "minatar/breakout",
+        schedule=ScheduleConfig(
+            iterations=30,
+            first_real_steps=6400,
+            real_steps=3200,
+            first_fit_updates=1500,
+            fit_updates=500,
+            dream_batches=24,
+        ),
+        world_model=WorldModelConfig(
+            num_frames=1,
+            hidden_size=32,
+            depth=2,
+            num_doublings=1,
+            standardise=False,
+            predicts_end=True,
+            dropout=0.0,
+            middle_dropout=0.0,
+            pixel_noise=0.0,
+            batch_size=64,
+            learning_rate=0.3,
+            warmup_updates=200,
+        ),
+        policy=PolicyConfig(
+            filters=(16,), kernel_size=3, stride=1, hidden_size=128, learning_rate=1e-3, minibatch_times=10
+        ),
+        collect=CollectConfig(num_envs=4, num_slices=8, holdout=0.0),
+        dream=DreamConfig(num_envs=128, horizon=20, starts_from="all", starts_by="frame", first_starts_at_reset=False),
+        evaluation=EvaluationConfig(episodes=32, final_episodes=100, num_envs=100),
+        machine=MachineConfig(threads=1),
+    )
+
+
+def _quick(game: str) -> RunConfig:
+    """MinAtar with a fifth of the real steps: the first run on a new machine."""
+    config = _minatar(game)
+    return replace(
+        config,
+        preset="quick",
+        schedule=replace(config.schedule, iterations=8, first_real_steps=3200, real_steps=1600, dream_batches=40),
+    )
+
+
+def _smoke(game: str) -> RunConfig:
+    """Everything once, as small as it goes: seconds; for tests."""
+    config = _minatar(game)
+    is_atari = resolve(config.game).kind == "atari"
+    return replace(
+        config,
+        preset="smoke",
+        schedule=ScheduleConfig(
+            iterations=2, first_real_steps=128, real_steps=64, first_fit_updates=12, fit_updates=8, dream_batches=4
+        ),
+        env=EnvConfig(frame_size=(21, 16) if is_atari else None, time_limit=60),
+        world_model=replace(
+            config.world_model,
+            hidden_size=8,
+            batch_size=4,
+            num_frames=4 if is_atari else 1,
+            predicts_end=not is_atari,
+        ),
+        policy=replace(config.policy, filters=(4,), stride=2, hidden_size=16, minibatch_times=4),
+        collect=CollectConfig(num_envs=2, num_slices=4, holdout=1 / 11),
+        dream=replace(config.dream, num_envs=4, horizon=5),
+        evaluation=EvaluationConfig(episodes=2, final_episodes=3, num_envs=3, time_limit=60),
+        machine=MachineConfig(threads=1, save_seconds=1.0),
+    )
+
+
+PRESETS: dict[str, Callable[[str], RunConfig]] = {
+    "smoke": _smoke,
+    "quick": _quick,
+    "minatar": _minatar,
+    "atari-laptop": _atari_laptop,
+    "atari100k": _atari100k,
+}
+"""By name: from a game's name, or the empty string for the preset's own game, to settings."""
+
+
+def build_config(
+    preset: str = DEFAULT_PRESET, variant: str = DEFAULT_VARIANT, game: str | None = None, seed: int = 0
+) -> RunConfig:
+    """Settings of a preset and a variant, for one game and seed."""
+    for kind, name, known in (("preset", preset, list(PRESETS)), ("variant", variant, list(VARIANTS))):
+        if name not in known:
+            raise UnknownPreset(f"there is no {kind} {name!r}: choose one of {', '.join(known)}.")
+    name = resolve(game).name if game else ""
+    config = PRESETS[preset](name)
+    world_model = replace(config.world_model, event_layers=VARIANTS[variant])
+    return replace(config, variant=variant, seed=seed, world_model=world_model)

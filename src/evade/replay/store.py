@@ -1,0 +1,154 @@
+"""All real experience: in memory to sample from, on disk as chunks that are never changed."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from evade.config import GameSpec
+from evade.errors import ReplayCorrupt
+from evade.records import Transitions
+from evade.replay.chunk import Chunk, decode, encode
+
+
+@dataclass(frozen=True)
+class ChunkRecord:
+    """What a checkpoint says about a chunk on disk."""
+
+    name: str
+    sha256: str
+    num_steps: int
+
+
+class Replay:
+    """Append-only experience; sampling is uniform and never crosses an episode.
+
+    Args:
+        folder: where the chunks are.
+        game: the shape of frames.
+        num_frames: frames K in an observation.
+        holdout: share of each chunk, its end, that `transitions` never gives.
+        capacity: frames to make room for; more is made when needed.
+    """
+
+    def __init__(self, folder: Path, game: GameSpec, num_frames: int, holdout: float, capacity: int) -> None:
+        self.folder, self.num_frames, self.holdout = folder, num_frames, holdout
+        self.records: list[ChunkRecord] = []
+        self.size = 0
+        # Room is reserved at once: pages that are never written cost nothing, and growing would copy gigabytes.
+        shape = (capacity, game.channels, game.height, game.width)
+        self._frames = torch.empty(shape, dtype=torch.uint8)
+        self._rest = Chunk(*(torch.empty(0),) * 6)
+        self._fit_windows = torch.empty(0, dtype=torch.long)
+        self._held_out = torch.empty(0, dtype=torch.long)
+        self._starts: list[Tensor] = []
+
+    @property
+    def num_steps(self) -> int:
+        """Steps of the agent in all chunks."""
+        return sum(record.num_steps for record in self.records)
+
+    def add(self, chunk: Chunk, write: Callable[[Path, bytes], None]) -> None:
+        """Write a chunk to disk, then take it up.
+
+        Args:
+            chunk: what a collection saw.
+            write: writes bytes to a path, whole or not at all.
+        """
+        data = encode(chunk)
+        name = f"chunk-{len(self.records):05d}.safetensors.zst"
+        write(self.folder / name, data)
+        self._take(chunk, ChunkRecord(name, hashlib.sha256(data).hexdigest(), chunk.num_steps))
+
+    def restore(self, records: Sequence[ChunkRecord]) -> None:
+        """Read the named chunks back; files that no checkpoint names were left by a crash and are removed."""
+        for record in records:
+            path = self.folder / record.name
+            if not path.exists():
+                raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a copy.")
+            self._take(decode(path.read_bytes(), str(path), record.sha256), record)
+        named = {record.name for record in records}
+        for path in self.folder.iterdir():
+            if path.name not in named:
+                path.unlink()
+
+    def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
+        begin, end = self.size, self.size + len(chunk.frame)
+        if end > len(self._frames):
+            room = torch.empty((max(end, 2 * len(self._frames)), *self._frames.shape[1:]), dtype=torch.uint8)
+            room[:begin] = self._frames[:begin]
+            self._frames = room
+        self._frames[begin:end] = chunk.frame
+        if self.size == 0:
+            self._rest = chunk._replace(frame=torch.empty(0))
+        else:
+            self._rest = Chunk(
+                torch.empty(0), *(torch.cat(pair) for pair in zip(self._rest[1:], chunk[1:], strict=True))
+            )
+        has_past = chunk.position >= self.num_frames - 1
+        goes_on = torch.cat([chunk.position[1:] > 0, torch.tensor([False])])
+        windows = begin + (has_past & goes_on).nonzero().flatten()
+        num_fitted = len(windows) - round(len(windows) * self.holdout)
+        self._fit_windows = torch.cat([self._fit_windows, windows[:num_fitted]])
+        self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
+        self._starts.append(begin + (has_past & ~chunk.terminated).nonzero().flatten())
+        self.records.append(record)
+        self.size = end
+
+    def observations(self, at: Tensor) -> Tensor:
+        """The stacked frames up to each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
+        stack = at.unsqueeze(1) + torch.arange(1 - self.num_frames, 1)
+        return self._frames[stack]
+
+    def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
+        """Uniformly drawn windows of K + 1 consecutive frames of one episode; on the CPU.
+
+        Args:
+            count: how many, with replacement.
+            generator: on the CPU.
+            held_out: from the share that is kept from fitting instead.
+        """
+        windows = self._held_out if held_out else self._fit_windows
+        if len(windows) == 0:
+            raise ReplayCorrupt(
+                f"no episode so far has {self.num_frames + 1} frames in a row, so there is nothing to learn from: "
+                f"collect more steps, or use fewer stacked frames."
+            )
+        at = windows[torch.randint(len(windows), (count,), generator=generator)]
+        return Transitions(
+            observation=self.observations(at),
+            action=self._rest.action[at].long(),
+            next_frame=self._frames[at + 1],
+            reward=self._rest.reward[at + 1].long(),
+            terminated=self._rest.terminated[at + 1],
+        )
+
+    def starts(self, count: int, generator: torch.Generator, *, newest: bool, by_episode: bool) -> Tensor:
+        """Observations to start dreams from, uint8 `[count, K, C, H, W]`; never the end of a game.
+
+        Args:
+            count: how many, with replacement.
+            generator: on the CPU.
+            newest: from the newest chunk only.
+            by_episode: each episode equally likely, then each of its frames; otherwise each frame equally likely.
+        """
+        places = self._starts[-1] if newest else torch.cat(self._starts)
+        if len(places) == 0:
+            raise ReplayCorrupt(f"no episode has {self.num_frames} frames in a row to start a dream from.")
+        if not by_episode:
+            chosen = torch.randint(len(places), (count,), generator=generator)
+        else:
+            # An episode's places are consecutive, so a new one begins wherever a place has no neighbour before it.
+            first = torch.cat([torch.tensor([0]), (places.diff() != 1).nonzero().flatten() + 1])
+            length = torch.cat([first[1:], torch.tensor([len(places)])]) - first
+            episode = torch.randint(len(first), (count,), generator=generator)
+            share = torch.rand(count, generator=generator, dtype=torch.float64)
+            chosen = first[episode] + (share * length[episode]).long()
+        return self.observations(places[chosen])
+
+    def first_start(self) -> Tensor:
+        """The beginning of the newest chunk, uint8 `[1, K, C, H, W]`."""
+        return self.observations(self._starts[-1][:1])

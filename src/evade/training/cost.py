@@ -1,0 +1,106 @@
+"""What a run will cost: operations counted, time measured on this device for a few steps of each kind."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from evade.config import GameSpec, RunConfig
+from evade.dreams import DreamEnv
+from evade.layers import draw
+from evade.policies import build_policy_optimiser
+from evade.policies.ppo import improve
+from evade.policies.rollout import roll_out
+from evade.records import Transitions
+from evade.training.assemble import build_networks
+from evade.world_models import build_world_model_optimiser, fit_update
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """One step of a kind: floating-point operations and seconds."""
+
+    flops: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one update of the world model, and one batch of dreams, cost on a device."""
+
+    fit_update: StepCost
+    dream_step: StepCost
+    """One step of all dreams of a batch, the policy's action included."""
+    improve: StepCost
+    """PPO's epochs over one batch of dreams."""
+
+    def dream_batch(self, horizon: int) -> StepCost:
+        """A whole batch of dreams and what PPO learns from it."""
+        return StepCost(
+            horizon * self.dream_step.flops + self.improve.flops,
+            horizon * self.dream_step.seconds + self.improve.seconds,
+        )
+
+
+def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
+    """Time a few steps on random frames; a few seconds for MinAtar, a minute for the paper's size on a CPU."""
+    device = torch.device(config.machine.device)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        policy, model = build_networks(config, game)
+        policy, model = policy.to(device), model.to(device)
+        generator = torch.Generator(device).manual_seed(0)
+        batch = random_transitions(config, game, device)
+        optimiser = build_world_model_optimiser(model)
+        limit = config.world_model.max_gradient_norm
+        fit_cost = _time(lambda: fit_update(model, optimiser, batch, limit), repeats)
+        draw(model.eval())
+        env = DreamEnv(model, config.dream.num_envs, lambda count: random_observations(config, game, count, device))
+        short = max(-(-config.policy.minibatch_times // config.policy.epochs), 2)
+        dream_cost = _time(lambda: roll_out(policy, env, short, generator), repeats)
+        rollout = roll_out(policy, env, short, generator)
+        policy_optimiser = build_policy_optimiser(policy, config.policy)
+        improve_cost = _time(lambda: improve(policy, policy_optimiser, rollout, config.policy, generator), repeats)
+    # PPO's cost grows with the number of minibatches, so it is scaled from the short rollout to the horizon.
+    minibatches = config.dream.horizon * config.policy.epochs // config.policy.minibatch_times
+    factor = minibatches / (short * config.policy.epochs // config.policy.minibatch_times)
+    return Cost(
+        fit_update=fit_cost,
+        dream_step=StepCost(dream_cost.flops / short, dream_cost.seconds / short),
+        improve=StepCost(improve_cost.flops * factor, improve_cost.seconds * factor),
+    )
+
+
+def random_observations(config: RunConfig, game: GameSpec, count: int, device: torch.device) -> torch.Tensor:
+    """Frames of noise, uint8 `[count, K, C, H, W]`."""
+    shape = (count, config.world_model.num_frames, game.channels, game.height, game.width)
+    return torch.randint(0, game.levels, shape, dtype=torch.uint8, device=device)
+
+
+def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) -> Transitions:
+    """A fitting batch of noise."""
+    size = config.world_model.batch_size
+    observation = random_observations(config, game, size, device)
+    return Transitions(
+        observation=observation,
+        action=torch.zeros(size, dtype=torch.long, device=device),
+        next_frame=observation[:, -1],
+        reward=torch.zeros(size, dtype=torch.long, device=device),
+        terminated=torch.zeros(size, dtype=torch.bool, device=device),
+    )
+
+
+def _time(work: Callable[[], object], repeats: int) -> StepCost:
+    with FlopCounterMode(display=False) as counter:
+        work()
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return StepCost(float(counter.get_total_flops()), median(seconds))

@@ -1,0 +1,67 @@
+"""A trained run, loaded to look at or to act with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evade.config import GameSpec, RunConfig
+from evade.envs import VectorEnv, make_env, spec
+from evade.errors import RunError
+from evade.layers import Draw
+from evade.policies import ActorCritic
+from evade.policies.acting import choose_action
+from evade.runs.checkpoint import load_checkpoint
+from evade.runs.folder import RunFolder
+from evade.training.assemble import build_networks
+from evade.training.run import saved_config
+from evade.world_models import DeterministicWorldModel
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """What a run has learnt so far."""
+
+    config: RunConfig
+    game: GameSpec
+    policy: ActorCritic
+    world_model: DeterministicWorldModel
+    draw: Draw
+    """The Thompson draw of its last dreams; hold it with `evade.layers.hold(run.world_model, run.draw)`."""
+    generator: torch.Generator
+
+    def act(self, observation: NDArray[np.uint8], temperature: float | None = None) -> NDArray[np.int64]:
+        """Actions for observations uint8 `[N, K, C, H, W]`, by default at the evaluation's temperature."""
+        sharpness = self.config.evaluation.temperature if temperature is None else temperature
+        with torch.no_grad():
+            logits = self.policy(torch.from_numpy(observation)).logits
+        actions: NDArray[np.int64] = choose_action(logits, sharpness, self.generator).numpy()
+        return actions
+
+    def make_env(self, num_envs: int = 1, seed: int = 0) -> VectorEnv:
+        """The game the run was trained on, with its settings."""
+        return make_env(self.config.game, num_envs, seed, self.config.env, self.config.world_model.num_frames)
+
+
+def load_run(path: str | Path) -> LoadedRun:
+    """Load the newest usable checkpoint of a run folder, on the CPU; the run itself is not touched."""
+    folder = RunFolder(Path(path))
+    config = saved_config(folder)
+    game = spec(config.game, config.env)
+    warnings: list[str] = []
+    checkpoint = load_checkpoint(folder.checkpoints, warnings.append)
+    if checkpoint is None:
+        raise RunError(f"{folder.path} has no checkpoint yet: wait for its first one.")
+    policy, world_model = build_networks(config, game)
+    policy.load_state_dict(checkpoint.tensors["policy"])
+    world_model.load_state_dict(checkpoint.tensors["world_model"])
+    return LoadedRun(
+        config=config,
+        game=game,
+        policy=policy.eval(),
+        world_model=world_model.eval(),
+        draw=Draw(checkpoint.tensors["draw"]),
+        generator=torch.Generator().manual_seed(config.seed),
+    )

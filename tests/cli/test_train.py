@@ -1,0 +1,178 @@
+"""The agent end to end, through the command, as a stranger would run it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from evade.cli.main import MISTAKE, main
+from evade.presets import VARIANTS
+from evade.runs.folder import RunFolder
+from evade.runs.journal import read_journal
+from evade.training.load import load_run
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def train(runs_dir, *words):
+    return main(["train", "smoke", *words, "--runs-dir", str(runs_dir)])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A finished smoke run."""
+    runs_dir = tmp_path_factory.mktemp("trained")
+    assert train(runs_dir, "evade", "--seed", "1") == 0
+    return runs_dir / "smoke" / "minatar-breakout" / "evade" / "seed-1"
+
+
+@pytest.mark.parametrize("game", ["minatar/breakout", "atari/freeway"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_trains_on_minatar_and_on_atari(game, variant, tmp_path, capsys):
+    assert train(tmp_path, variant, "--game", game) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"score -?\d+\.\d\d ± \d+\.\d\d over 3 games; random play", output)
+    folder = RunFolder(tmp_path / "smoke" / game.replace("/", "-") / variant / "seed-0")
+    assert str(folder.path) in output.replace("\n", "")
+    status = json.loads(folder.status.read_text())
+    assert status["status"] == "finished"
+    assert status["real_steps"] == 128 + 2 * 64
+    phases = [(record["iteration"], record["phase"]) for record in read_journal(folder.metrics)]
+    expected = ["collect", "fit", *(["draw"] if variant != "simple" else []), "improve", "evaluate"]
+    order = list(dict.fromkeys(phases))
+    assert order == [(i, phase) for i in (1, 2) for phase in expected] + [(3, "collect"), (3, "score")]
+    assert {path.name for path in folder.media.iterdir()} == {"learning_curve.png", "game.mp4", "dream.mp4"}
+    assert all(path.stat().st_size > 1000 for path in folder.media.iterdir())
+    assert list(folder.tensorboard.iterdir())
+
+
+def test_a_registered_environment_of_ones_own_trains(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tests"))
+    assert train(tmp_path, "evade", "--game", "fake_registered:EvadeCatch-v0") == 0
+    assert (tmp_path / "smoke" / "fake_registered-EvadeCatch-v0" / "evade" / "seed-0" / "status.json").exists()
+
+
+def test_the_counts_of_an_iteration_are_exact(trained):
+    metrics = list(read_journal(RunFolder(trained).metrics))
+    steps = {(r["iteration"], r["phase"]): r["step"] for r in metrics}
+    assert steps[1, "collect"] == 128
+    assert steps[2, "collect"] == 64
+    assert steps[1, "fit"] == 12
+    assert steps[2, "fit"] == 8
+    assert steps[1, "improve"] == steps[2, "improve"] == 4
+    loaded = load_run(trained)
+    assert loaded.draw.keys() == set(dict(loaded.world_model.named_modules())) & loaded.draw.keys()
+    assert len(loaded.draw) == 7
+
+
+def test_scores_are_kept_raw_for_each_episode(trained):
+    scores = list(read_journal(RunFolder(trained).scores))
+    assert [(s["purpose"], s["iteration"], s["episode"]) for s in scores] == [
+        *(("evaluate", 1, e) for e in range(2)),
+        *(("evaluate", 2, e) for e in range(2)),
+        *(("score", 3, e) for e in range(3)),
+    ]
+    assert {s["real_steps"] for s in scores} == {128, 192, 256}
+    assert all({"evaluation_version", "preprocessing_version", "length"} <= s.keys() for s in scores)
+
+
+def test_more_evaluation_does_not_change_training(trained, tmp_path):
+    assert train(tmp_path, "evade", "--seed", "1", "--evaluation.episodes", "5") == 0
+    ours = load_run(trained)
+    theirs = load_run(tmp_path / "smoke" / "minatar-breakout" / "evade" / "seed-1")
+    for name, weight in ours.policy.state_dict().items():
+        assert torch.equal(weight, theirs.policy.state_dict()[name])
+
+
+def test_evaluate_plays_a_finished_run(trained, capsys):
+    assert main(["evaluate", str(trained), "--episodes", "4"]) == 0
+    assert "over 4 games" in capsys.readouterr().out
+    assert main(["evaluate", str(trained), "--episodes", "4", "--as-json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["episodes"]) == 4
+
+
+def test_runs_lists_them_all(trained, capsys):
+    assert main(["runs", "--runs-dir", str(trained.parents[3])]) == 0
+    output = capsys.readouterr().out
+    assert "finished" in output
+    assert "2/2" in output
+    assert main(["runs", "--runs-dir", str(trained / "media")]) == 0
+    assert "There are no runs" in capsys.readouterr().out
+
+
+def test_resume_by_folder(trained, capsys):
+    assert main(["resume", str(trained)]) == 0
+    assert "resuming" in capsys.readouterr().out
+    assert main(["resume", str(trained), "--policy.clip", "0.3"]) == MISTAKE
+    assert "policy.clip: 0.1 in the run, 0.3 now" in capsys.readouterr().err
+    assert main(["resume", str(trained.parent)]) == MISTAKE
+    assert "is not a run" in capsys.readouterr().err
+    assert main(["resume"]) == MISTAKE
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--game", "minatar/brekout"], "did you mean minatar/breakout"),
+        (["--world-model.hidden-size", "0"], "world_model.hidden_size = 0 is not possible"),
+        (["--policy.minibatch-times", "5000"], "do not fill one minibatch"),
+        (["--schedule.real-steps", "63"], "multiple of collect.num_envs x collect.num_slices = 8"),
+        (["--seed"], "--seed needs a value"),
+        (["--seed", "-1"], "seed = -1 is not possible"),
+    ],
+)
+def test_a_users_mistake_is_one_line(words, said, tmp_path, capsys):
+    assert train(tmp_path, "evade", *words) == MISTAKE
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("words", [["smok"], ["smoke", "evad"]])
+def test_an_unknown_preset_or_variant_lists_those_there_are(words, capsys):
+    assert main(["train", *words]) == MISTAKE
+    assert "choose one of" in capsys.readouterr().err
+
+
+def test_a_wrong_flag_is_refused_with_the_near_name(tmp_path):
+    words = ["train", "smoke", "evade", "--policy.clp", "0.2", "--runs-dir", str(tmp_path)]
+    result = subprocess.run([sys.executable, "-m", "evade", *words], capture_output=True, text=True, check=False)
+    assert result.returncode == MISTAKE
+    assert "--policy.clip" in result.stdout + result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_readme_shows_how_to_load_a_run_and_act(trained):
+    readme = (ROOT / "README.md").read_text()
+    example = re.search(r"```python\n(import evade\n.*?)```", readme, re.DOTALL)[1]
+    assert len(example.strip().splitlines()) <= 10
+    code = example.replace("runs/quick/minatar-breakout/evade/seed-0", str(trained))
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert "return" in result.stdout
+
+
+def test_a_diverged_run_stops_with_a_post_mortem_and_keeps_its_last_checkpoint(tmp_path, capsys):
+    words = ("evade", "--world-model.learning-rate", "1e30", "--world-model.warmup-updates", "1")
+    assert train(tmp_path, *words) == 3
+    error = capsys.readouterr().err
+    assert "this update was refused" in error
+    folder = RunFolder(tmp_path / "smoke" / "minatar-breakout" / "evade" / "seed-0")
+    report = json.loads((folder.post_mortem / "report.json").read_text())
+    assert report["phase"] == "fit"
+    assert json.loads(folder.status.read_text())["status"] == "failed"
+    loaded = load_run(folder.path)
+    assert all(torch.isfinite(weight).all() for weight in loaded.world_model.state_dict().values())
+
+
+def test_explain_shows_the_papers_counts(capsys):
+    assert main(["explain", "atari100k", "--no-measure"]) == 0
+    output = capsys.readouterr().out
+    for number in ("102,400", "480,000", "36,000", "28,800,000"):
+        assert number in output
+    assert main(["explain", "smoke"]) == 0
+    assert "dream steps a second" in capsys.readouterr().out

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 GAMES = {"minatar": "minatar/breakout", "atari": "atari/qbert"}
@@ -59,6 +60,17 @@ def finish(runs_dir, game, extra=()):
     code, output = run(runs_dir, game, extra=extra)
     assert code == 0, output
     return output
+
+
+def wait_for_phase(runs_dir, game, phase):
+    """Wait until a run that was just started says it is in a phase."""
+    status = Path(runs_dir) / "smoke" / GAMES[game].replace("/", "-") / "evade" / "seed-3" / "status.json"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if status.exists() and json.loads(status.read_text()).get("phase") == phase:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the run did not get to {phase}")
 
 
 def folder_of(runs_dir):

@@ -76,7 +76,7 @@ def _minatar(game: str) -> RunConfig:
         ),
         world_model=WorldModelConfig(
             num_frames=1,
-            hidden_size=32,
+            hidden_size=24,
             depth=2,
             num_doublings=1,
             standardise=False,
@@ -84,9 +84,9 @@ def _minatar(game: str) -> RunConfig:
             dropout=0.0,
             middle_dropout=0.0,
             pixel_noise=0.0,
-            batch_size=64,
-            learning_rate=0.3,
-            warmup_updates=200,
+            batch_size=32,
+            learning_rate=1.0,
+            warmup_updates=100,
         ),
         policy=PolicyConfig(
             filters=(16,), kernel_size=3, stride=1, hidden_size=128, learning_rate=1e-3, minibatch_times=10
@@ -99,12 +99,19 @@ def _minatar(game: str) -> RunConfig:
 
 
 def _quick(game: str) -> RunConfig:
-    """MinAtar with a fifth of the real steps: the first run on a new machine."""
+    """MinAtar with a tenth of the real steps: the first run on a new machine, a few minutes."""
     config = _minatar(game)
     return replace(
         config,
         preset="quick",
-        schedule=replace(config.schedule, iterations=8, first_real_steps=3200, real_steps=1600, dream_batches=40),
+        schedule=ScheduleConfig(
+            iterations=6,
+            first_real_steps=3200,
+            real_steps=1600,
+            first_fit_updates=800,
+            fit_updates=250,
+            dream_batches=40,
+        ),
     )
 
 

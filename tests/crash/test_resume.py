@@ -81,12 +81,7 @@ def test_different_seeds_give_different_runs(reference, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_polite_signal_saves_and_says_resume_me(number, reference, tmp_path):
     process = crashing.start(tmp_path, "minatar", extra=("--schedule.first-fit-updates", "100000"))
-    metrics = None
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (metrics and metrics.exists() and "fit" in metrics.read_text()):
-        time.sleep(0.05)
-        found = list(tmp_path.rglob("config.json"))
-        metrics = found[0].parent / "metrics.jsonl" if found else None
+    crashing.wait_for_phase(tmp_path, "minatar", "fit")
     asked = time.monotonic()
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
@@ -100,9 +95,7 @@ def test_a_polite_signal_saves_and_says_resume_me(number, reference, tmp_path):
 def test_a_second_process_on_the_same_run_is_refused_with_the_holders_pid(tmp_path):
     first = crashing.start(tmp_path, "minatar", extra=("--schedule.first-fit-updates", "100000"))
     try:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and not list(tmp_path.rglob("status.json")):
-            time.sleep(0.05)
+        crashing.wait_for_phase(tmp_path, "minatar", "fit")
         code, output = crashing.run(tmp_path, "minatar", extra=("--schedule.first-fit-updates", "100000"))
         assert code == 2
         assert str(first.pid) in output

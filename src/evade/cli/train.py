@@ -53,18 +53,20 @@ def resume(arguments: Sequence[str]) -> int:
 
 
 def _take(words: list[str], flag: str) -> str | None:
-    """Remove `flag VALUE` or `flag=VALUE` from the words and return the value."""
-    for index, word in enumerate(words):
-        if word == flag:
+    """Remove every `flag VALUE` and `flag=VALUE` from the words and return the last value."""
+    value: str | None = None
+    index = 0
+    while index < len(words):
+        if words[index] == flag:
             if index + 1 == len(words):
                 raise EvadeError(f"{flag} needs a value.")
             value = words[index + 1]
             del words[index : index + 2]
-            return value
-        if word.startswith(f"{flag}="):
-            del words[index]
-            return word.partition("=")[2]
-    return None
+        elif words[index].startswith(f"{flag}="):
+            value = words.pop(index).partition("=")[2]
+        else:
+            index += 1
+    return value
 
 
 def run_to_the_end(config: RunConfig, runs_dir: Path | None, path: Path | None = None) -> int:

@@ -23,10 +23,11 @@ def restore_optimiser(
     optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], numbers: list[dict[str, Any]]
 ) -> None:
     """Bring back what the two functions above gave, into an optimiser of the same parameters."""
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition(".")
-        state.setdefault(int(number), {})[name] = value
+        state.setdefault(int(number), {})[name] = _laid_out_as(parameters[int(number)], value)
     groups = optimiser.state_dict()["param_groups"]
     # JSON has lists where PyTorch has tuples (Adam's betas).
     restored = [
@@ -35,3 +36,8 @@ def restore_optimiser(
     optimiser.load_state_dict(
         {"state": state, "param_groups": [group | kept for group, kept in zip(groups, restored, strict=True)]}
     )
+
+
+def _laid_out_as(parameter: Tensor, value: Tensor) -> Tensor:
+    """A moment in its parameter's own memory format: mixed ones could round differently from the first run's."""
+    return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value

@@ -54,10 +54,7 @@ def finish(run: Run, state: TrainState) -> Outcome:
     random, paper = random_score(run), paper_score(run)
     pictures = make_media(run, state, random, paper)
     outcome = Outcome(mean, (spread / len(scores)) ** 0.5, len(scores), random, paper, tuple(pictures))
-    run.finish(
-        state,
-        {"mean": mean, "standard_error": outcome.standard_error, "episodes": len(scores), "random": random},
-    )
+    run.finish({"mean": mean, "standard_error": outcome.standard_error, "episodes": len(scores), "random": random})
     return outcome
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 
 import torch
+from torch import Tensor
 
 from evade.dreams import DreamEnv
 from evade.envs import make_env
@@ -38,7 +39,7 @@ def phase(name: str) -> Callable[[Phase], Phase]:
                 state.generator = build_generator(run.device, seed, name, iteration)
                 state.host_generator = build_generator(torch.device("cpu"), seed, f"{name} data", iteration)
                 torch.manual_seed(derive_seed(seed, f"{name} noise", iteration))
-            with run.timed(state):
+            with run.records.timed(state.iteration, name):
                 work(run, state)
             state.finish_phase()
             run.save(state)
@@ -60,13 +61,12 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     rollout = roll_out(state.policy, env, steps // config.collect.num_envs, state.generator)
     env.close()
     state.replay.add(env.chunk(), write_atomically)
-    values = {"real_steps": float(state.replay.num_steps), "real_episodes": float(len(env.episodes))}
+    values: dict[str, float | Tensor] = {"real_steps": state.replay.num_steps, "real_episodes": len(env.episodes)}
     if env.episodes:
         values["real_return"] = sum(episode.raw_return for episode in env.episodes) / len(env.episodes)
     if config.collect.improves_policy:
         sliced = slice_rollout(rollout, config.collect.num_slices)
-        metrics = improve(state.policy, state.policy_optimiser, sliced, config.policy, state.generator)
-        values |= run.to_numbers(metrics)
+        values |= improve(state.policy, state.policy_optimiser, sliced, config.policy, state.generator)
     run.log(state, steps, values)
 
 
@@ -82,7 +82,7 @@ def fit_world_model(run: Run, state: TrainState) -> None:
         batch = sample_transitions(run, state, config.batch_size)
         metrics = fit_update(model, state.world_model_optimiser, batch, config.max_gradient_norm)
         if is_point(update, total):
-            run.log(state, update, run.to_numbers(metrics))
+            run.log(state, update, metrics)
         run.passed(state, update)
     run.log(state, total, measure_world_model(run, state))
 
@@ -132,11 +132,11 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
         rollout = roll_out(state.policy, env, config.dream.horizon, state.generator)
         metrics = improve(state.policy, state.policy_optimiser, rollout, config.policy, state.generator)
         if is_point(batch, total):
-            run.log(state, batch, dream_returns(rollout) | run.to_numbers(metrics))
+            run.log(state, batch, measure_dreams(rollout) | metrics)
         run.passed(state, batch)
 
 
-def dream_starts(run: Run, state: TrainState, count: int) -> torch.Tensor:
+def dream_starts(run: Run, state: TrainState, count: int) -> Tensor:
     """Real observations to start dreams from, on the run's device."""
     config = run.config.dream
     starts = state.replay.starts(
@@ -150,11 +150,11 @@ def dream_starts(run: Run, state: TrainState, count: int) -> torch.Tensor:
     return starts.to(run.device)
 
 
-def dream_returns(rollout: Rollout) -> dict[str, float]:
-    """What a batch of dreams was worth, per dream."""
+def measure_dreams(rollout: Rollout) -> dict[str, Tensor]:
+    """What a batch of dreams was worth, and how often they ended, per dream."""
     return {
-        "dream_return": rollout.reward.sum(0).mean().item(),
-        "dream_ends": rollout.terminated.float().sum(0).mean().item(),
+        "dream_return": rollout.reward.sum(0).mean(),
+        "dream_ends": rollout.terminated.float().sum(0).mean(),
     }
 
 
@@ -165,7 +165,7 @@ def evaluate_policy(run: Run, state: TrainState) -> None:
     if state.iteration % config.every:
         return
     run.begin(state, config.episodes)
-    run.record_scores(state, "evaluate", play_games(run, state, config.episodes, "evaluate"))
+    run.log_scores(state, play_games(run, state, config.episodes, "evaluate"))
 
 
 def score_policy(run: Run, state: TrainState) -> None:
@@ -175,7 +175,7 @@ def score_policy(run: Run, state: TrainState) -> None:
         return
     episodes = run.config.evaluation.final_episodes
     run.begin(state, episodes, name="score")
-    run.record_scores(state, "score", play_games(run, state, episodes, "score"))
+    run.log_scores(state, play_games(run, state, episodes, "score"))
     state.scored_after = iterations
     run.save(state)
 

@@ -176,3 +176,30 @@ def test_explain_shows_the_papers_counts(capsys):
         assert number in output
     assert main(["explain", "smoke"]) == 0
     assert "dream steps a second" in capsys.readouterr().out
+
+
+def test_the_papers_preset_runs_shortened_on_a_cpu_in_little_memory(tmp_path):
+    short = {
+        "schedule.iterations": "1",
+        "schedule.first-real-steps": "320",
+        "schedule.real-steps": "320",
+        "schedule.first-fit-updates": "2",
+        "schedule.dream-batches": "1",
+        "dream.horizon": "7",
+        "evaluation.episodes": "1",
+        "evaluation.final-episodes": "1",
+        "evaluation.time-limit": "20",
+        "machine.threads": "2",
+    }
+    words = ["train", "atari100k", "evade", "--game", "atari/pong", "--runs-dir", str(tmp_path)]
+    words += [word for name, value in short.items() for word in (f"--{name}", value)]
+    code = (
+        "import resource, sys; from evade.cli.main import main\n"
+        f"code = main({words!r})\n"
+        "print('peak kB', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        "sys.exit(code)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=280)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert int(result.stdout.split("peak kB")[1]) < 6_000_000
+    assert "EVaDE-SimPLe in the paper" in result.stdout

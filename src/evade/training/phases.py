@@ -118,6 +118,7 @@ def draw_from_posterior(run: Run, state: TrainState) -> None:
     sigmas = {f"sigma/{name}": value for name, value in mean_sigma(state.world_model).items()}
     if sigmas:
         run.log(state, 1, sigmas | {"sigma": sum(sigmas.values()) / len(sigmas)})
+    run.passing(state, 1)
 
 
 @phase("improve")

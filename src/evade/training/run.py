@@ -155,7 +155,7 @@ class Run:
         """A phase begins: tell people, and how much there is to do."""
         self._phase, self._total = name or state.phase, total
         reach(f"{self._phase}:begin")
-        self.display.phase(state.iteration, self._phase, total)
+        self.display.phase(min(state.iteration, self.config.schedule.iterations), self._phase, total)
         self._check_stop()
 
     def passing(self, state: TrainState, done: int) -> None:

@@ -1,12 +1,12 @@
 import gymnasium
 import numpy as np
 import pytest
-from fake_games import PlainGame
 from gymnasium import spaces
 
 from evade.config import EnvConfig
 from evade.envs import make_env, spec
 from evade.errors import ConfigError, UnsupportedGame
+from fake_games import PlainGame
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (8, 6, 3), np.uint8)

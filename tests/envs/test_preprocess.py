@@ -4,7 +4,6 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from fake_games import CountingGame, TapeGame
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -12,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from evade.envs.games import Protocol
 from evade.envs.preprocess import MaxAndSkip, NoopStart, area_resize, clip_reward, follow_protocol
 from evade.errors import ConfigError
+from fake_games import CountingGame, TapeGame
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from fake_games import CountingGame
 from gymnasium.wrappers import TimeLimit
 
 from evade.config import EnvConfig, GameSpec
 from evade.envs import Episode, VectorEnv, make_env
 from evade.errors import ActionError, ResetNeeded, RewardError
+from fake_games import CountingGame
 
 
 def batch(*games, num_frames=4, seed=0, **spec):

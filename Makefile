@@ -30,7 +30,7 @@ check:  ## the same checks as `make test`, without installing
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(RUN) $(BIN)/python -m pytest -n 2
+	$(RUN) $(BIN)/python -m pytest -n 4 --dist worksteal
 
 chaos: install  ## kill runs 200 times at random moments; every one must end bit for bit alike (about an hour)
 	$(RUN) $(BIN)/python tests/chaos.py

@@ -16,7 +16,7 @@ def main():
             crashing.finish(reference, game)
             expected = crashing.digest(reference)
             tell = lambda message: print(message, file=sys.stderr, flush=True)  # noqa: E731, T201
-            crashing.chaos(Path(folder) / "chaos", game, expected, kills, seed=kills, longest=12.0, tell=tell)
+            crashing.chaos(Path(folder) / "chaos", game, expected, kills, seed=kills, longest=7.0, tell=tell)
     print(f"{sum(KILLS.values())} kills, every run ended bit for bit alike")  # noqa: T201
 
 

@@ -188,8 +188,8 @@ def test_the_papers_preset_runs_shortened_on_a_cpu_in_little_memory(tmp_path):
         "dream.horizon": "7",
         "evaluation.episodes": "1",
         "evaluation.final-episodes": "1",
-        "evaluation.time-limit": "20",
-        "machine.threads": "2",
+        "env.time-limit": "20",
+        "machine.threads": "1",
     }
     words = ["train", "atari100k", "evade", "--game", "atari/pong", "--runs-dir", str(tmp_path)]
     words += [word for name, value in short.items() for word in (f"--{name}", value)]

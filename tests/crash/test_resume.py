@@ -11,7 +11,7 @@ import crashing
 
 # Inside every phase and every step of saving; with counts that fall in the middle of things.
 CHAINS = {
-    "phases": [
+    "the first iteration": [
         "collect:begin:1",
         "collect:step:20",
         "fit:begin:1",
@@ -20,6 +20,8 @@ CHAINS = {
         "draw:begin:1",
         "improve:begin:1",
         "improve:update:2",
+    ],
+    "the second iteration and the end": [
         "evaluate:begin:1",
         "evaluate:step:1",
         "collect:step:9",

@@ -93,7 +93,7 @@ def sample_transitions(run: Run, state: TrainState, count: int) -> Transitions:
 
 
 @torch.no_grad()
-def measure_world_model(run: Run, state: TrainState, count: int = 256) -> dict[str, float]:
+def measure_world_model(run: Run, state: TrainState, count: int = 128) -> dict[str, float]:
     """How often the mean model is right: whole frames, and rewards, on experience it may have been fitted to."""
     generator = build_generator(torch.device("cpu"), run.config.seed, "measure", state.iteration)
     batch = Transitions(*(field.to(run.device) for field in state.replay.transitions(count, generator)))

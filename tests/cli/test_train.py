@@ -69,6 +69,14 @@ def test_the_counts_of_an_iteration_are_exact(trained):
     assert len(loaded.draw) == 7
 
 
+def test_every_logged_number_is_explained(trained):
+    glossary = (ROOT / "docs/reference/metrics.md").read_text()
+    logged = {name for record in read_journal(RunFolder(trained).metrics) for name in record["values"]}
+    assert len(logged) > 20
+    unexplained = {name for name in logged if f"`{name}`" not in glossary and not name.startswith("sigma/")}
+    assert not unexplained
+
+
 def test_scores_are_kept_raw_for_each_episode(trained):
     scores = list(read_journal(RunFolder(trained).scores))
     assert [(s["purpose"], s["iteration"], s["episode"]) for s in scores] == [

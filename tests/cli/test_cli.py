@@ -21,6 +21,16 @@ def test_help_lists_the_verbs():
     assert "doctor" in result.stdout
 
 
+def test_help_does_not_wait_for_torch():
+    code = (
+        "import sys; from evade.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print('torch loaded:', 'torch' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert "torch loaded: False" in result.stdout
+
+
 def test_an_unknown_verb_is_explained_without_a_traceback():
     result = evade("doctr")
     assert result.returncode == MISTAKE
@@ -61,6 +71,25 @@ def test_a_users_mistake_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(evade.machine, "examine", fail)
     assert main(["doctor"]) == MISTAKE
     assert capsys.readouterr().err == "evade: what happened, and what to do.\n"
+
+
+def test_an_error_of_the_layers_is_one_line_too_and_a_bug_is_not(monkeypatch, capsys):
+    import evade.machine
+    from evade.layers import LayerError
+
+    def fail():
+        raise LayerError("channels = 0 is not possible.")
+
+    monkeypatch.setattr(evade.machine, "examine", fail)
+    assert main(["doctor"]) == MISTAKE
+    assert capsys.readouterr().err == "evade: channels = 0 is not possible.\n"
+
+    def break_down():
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(evade.machine, "examine", break_down)
+    with pytest.raises(ValueError, match="a bug"):
+        main(["doctor"])
 
 
 @pytest.mark.parametrize("error", [EvadeError("broken"), RuntimeError("broken")])

@@ -13,7 +13,6 @@ from evade.cli.paper import paper
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
 from evade.errors import EvadeError
-from evade.layers.errors import LayerError
 
 MISTAKE = 2
 """Exit code for anything the user can mend; the message says how."""
@@ -42,6 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return OWN_WORDS[words[0]](words[1:])
         code: int = tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=words)
         return code
-    except (EvadeError, LayerError) as error:
+    except (EvadeError, ValueError) as error:
+        if not _is_mistake(error):
+            raise
         print(f"evade: {error}", file=sys.stderr)
         return MISTAKE
+
+
+def _is_mistake(error: Exception) -> bool:
+    # The layers' own error is imported only when there is one to look at: `evade --help` does not wait for torch.
+    from evade.layers import LayerError
+
+    return isinstance(error, EvadeError | LayerError)

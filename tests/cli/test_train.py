@@ -146,6 +146,12 @@ def test_an_unknown_preset_or_variant_lists_those_there_are(words, capsys):
     assert "choose one of" in capsys.readouterr().err
 
 
+def test_a_variant_given_as_a_flag_is_the_variant_and_not_only_its_name(tmp_path):
+    assert main(["train", "--preset", "smoke", "--variant=weighting", "--runs-dir", str(tmp_path)]) == 0
+    run = load_run(tmp_path / "smoke" / "minatar-breakout" / "weighting" / "seed-0")
+    assert run.config.world_model.event_layers == ("weighting",)
+
+
 def test_a_wrong_flag_is_refused_with_the_near_name(tmp_path):
     words = ["train", "smoke", "evade", "--policy.clp", "0.2", "--runs-dir", str(tmp_path)]
     result = subprocess.run([sys.executable, "-m", "evade", *words], capture_output=True, text=True, check=False)

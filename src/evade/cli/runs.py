@@ -11,7 +11,7 @@ def runs(runs_dir: Path = Path("runs")) -> int:
         runs_dir: where to look.
     """
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from evade.runs.files import read_json
     from evade.runs.folder import find_runs
@@ -20,12 +20,12 @@ def runs(runs_dir: Path = Path("runs")) -> int:
     if not folders:
         print(f"There are no runs in {runs_dir}. `evade train --runs-dir {runs_dir}` makes one.")
         return 0
-    table = Table("run", "status", "iteration", "real steps", "score", "random")
+    table = Table(Column("run", overflow="fold"), "status", "iteration", "real steps", "score", "random")
     for folder in folders:
         status: dict[str, Any] = read_json(folder.status) if folder.status.exists() else {"status": "new"}
         score = status.get("score", {})
         table.add_row(
-            str(folder.path),
+            str(folder.path.relative_to(runs_dir)),
             status["status"],
             f"{status.get('iteration', '-')}/{status.get('iterations', '-')}",
             str(status.get("real_steps", "-")),

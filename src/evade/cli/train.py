@@ -29,6 +29,8 @@ def train(arguments: Sequence[str]) -> int:
     while words and not words[0].startswith("-") and len(names) < 2:
         names.append(words.pop(0))
     preset, variant = (*names, *(DEFAULT_PRESET, DEFAULT_VARIANT)[len(names) :])
+    # As flags, too, they choose the settings behind the names, not only the names.
+    preset, variant = _take(words, "--preset") or preset, _take(words, "--variant") or variant
     runs_dir = Path(_take(words, "--runs-dir") or "runs")
     game, seed = _take(words, "--game"), _take(words, "--seed")
     config = build_config(preset, variant, game)

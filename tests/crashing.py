@@ -16,6 +16,8 @@ RESUME_ME = 75
 
 def command(runs_dir, game, *extra):
     words = ["train", "smoke", "evade", "--game", GAMES[game], "--seed", "3", "--runs-dir", str(runs_dir)]
+    # Much noise, so that a wrong draw shows.
+    words += ["--world-model.sigma-init", "1"]
     # A checkpoint after nearly every update, so that a kill always has one to fall back on inside a phase too.
     return [sys.executable, "-m", "evade", *words, "--machine.save-seconds", "0.01", *extra]
 

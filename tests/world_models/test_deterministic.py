@@ -238,6 +238,14 @@ def test_a_no_op_is_the_same_for_every_table():
     assert not torch.equal(model(observation, push).frame, twin(observation, push).frame)
 
 
+def test_the_expected_reward_is_the_mean_of_its_distribution():
+    model = build_world_model(SMALL, replace(MINATAR, lowest_reward=-1)).eval()
+    observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+    low, none, high = model(observation, action).reward.softmax(-1).unbind(-1)
+    torch.testing.assert_close(model.expected_reward(observation, action), high - low)
+    assert ((low + none + high) - 1).abs().max() < 1e-6
+
+
 def test_the_model_compiles_whole():
     model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
     draw(model, torch.Generator().manual_seed(0))

@@ -135,6 +135,8 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
         if is_point(batch, total):
             run.log(state, batch, measure_dreams(rollout) | metrics)
         run.passed(state, batch)
+    if state.draw:
+        run.log(state, total, {"draw_effect": measure_draw(run, state)})
 
 
 def dream_starts(run: Run, state: TrainState, count: int) -> Tensor:
@@ -157,6 +159,22 @@ def measure_dreams(rollout: Rollout) -> dict[str, Tensor]:
         "dream_return": rollout.reward.sum(0).mean(),
         "dream_ends": rollout.terminated.float().sum(0).mean(),
     }
+
+
+@torch.no_grad()
+def measure_draw(run: Run, state: TrainState, count: int = 32) -> Tensor:
+    """How far the held draw moves the expected reward of real transitions away from the mean model's, on average."""
+    generator = build_generator(torch.device("cpu"), run.config.seed, "measure draw", state.iteration)
+    batch = state.replay.transitions(count, generator)
+    model = state.world_model
+    moved = []
+    for begin in range(0, count, 16):
+        part = slice(begin, begin + 16)
+        inputs = batch.observation[part].to(run.device), batch.action[part].to(run.device)
+        drawn = model.expected_reward(*inputs)
+        with use_mean(model):
+            moved.append((drawn - model.expected_reward(*inputs)).abs())
+    return torch.cat(moved).mean()
 
 
 @phase("evaluate")

@@ -157,6 +157,13 @@ class DeterministicWorldModel(nn.Module):
         terminated = torch.zeros_like(action, dtype=torch.bool) if logits.end is None else logits.end > 0
         return Prediction(frame, reward, terminated)
 
+    @torch.no_grad()
+    def expected_reward(self, observation: Tensor, action: Tensor) -> Tensor:
+        """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
+        probabilities: Tensor = self(observation, action).reward.float().softmax(-1)
+        values = torch.arange(self.num_reward_classes, device=probabilities.device) + self.lowest_reward
+        return (probabilities * values).sum(-1)
+
     def _reward_class(self, reward: Tensor) -> Tensor:
         reward_class = reward.long() - self.lowest_reward
         if ((reward_class < 0) | (reward_class >= self.num_reward_classes)).any():

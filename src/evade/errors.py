@@ -92,6 +92,14 @@ class RunError(EvadeError):
     """A run folder is not what a command needs; the message says what is wrong with it."""
 
 
+class ProtocolMismatch(EvadeError):
+    """Runs were preprocessed or evaluated in different ways, so their scores do not compare; each way is named."""
+
+
+class IndexUnusable(EvadeError):
+    """A results index is missing, damaged, being written, or not an index; it can always be built again."""
+
+
 class FailpointError(EvadeError):
     """EVADE_FAILPOINT is set to something that is not a name and a count."""
 

@@ -9,6 +9,7 @@ from evade import __version__
 from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
+from evade.cli.index import index
 from evade.cli.paper import paper
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
@@ -25,6 +26,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "resume": resume,
     "evaluate": evaluate,
     "runs": runs,
+    "index": index,
     "explain": explain,
     "paper": paper,
     "doctor": doctor,

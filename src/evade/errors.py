@@ -53,7 +53,7 @@ class ResetNeeded(EvadeError):
 
 
 class UnknownMethod(EvadeError):
-    """A method was named of which the paper reports no such scores."""
+    """A method was named of which there are no such scores, in the paper or among the runs."""
 
 
 class ScoreError(EvadeError):

@@ -129,5 +129,5 @@ def test_an_index_that_is_not_there_is_not_made_by_asking(tmp_path):
 
 def test_the_command_puts_the_index_beside_the_runs(runs_dir, capsys):
     assert main(["index", "--runs-dir", str(runs_dir)]) == 0
-    assert capsys.readouterr().out == f"3 runs in {runs_dir / 'index.sqlite'}\n"
+    assert capsys.readouterr().out == f"{runs_dir / 'index.sqlite'}: 3 runs\n"
     assert len(query_runs(runs_dir / "index.sqlite")) == 3

@@ -14,5 +14,5 @@ def index(runs_dir: Path = Path("runs"), database: Path | None = None) -> int:
 
     database = database or runs_dir / "index.sqlite"
     num_runs = build_index(runs_dir, database)
-    print(f"{num_runs} runs in {database}")
+    print(f"{database}: {num_runs} run{'' if num_runs == 1 else 's'}")
     return 0

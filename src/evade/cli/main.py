@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import tyro
 
 from evade import __version__
+from evade.cli.compare import compare
 from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
@@ -26,6 +27,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "resume": resume,
     "evaluate": evaluate,
     "runs": runs,
+    "compare": compare,
     "index": index,
     "explain": explain,
     "paper": paper,

@@ -1,18 +1,16 @@
 """`evade compare`: tables and figures of our own runs, by variant and game."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
-from evade.errors import TableError
 from evade.results.compare import compare_runs
 from evade.results.comparison_tables import ComparisonTable, build_comparison_tables
 from evade.results.read import read_runs
 from evade.stats import TableFormat
-from evade.stats.tables import to_plain
+from evade.stats.tables import render_tables
 
 
 def compare(
@@ -40,8 +38,7 @@ def compare(
     comparison = compare_runs(read_runs(runs), baseline)
     wants_tables = figure is None or bool(table)
     tables = build_comparison_tables(comparison, table, resamples, seed) if wants_tables else {}
-    if format == "csv" and len(tables) > 1:
-        raise TableError(f"csv holds one table and there are {len(tables)}: name one, as in --table games.")
+    text = render_tables(tables, format) if tables else ""
     if format == "csv" or "games" not in tables:
         # Only the table of games carries these notes, and in csv not even that.
         for note in comparison.notes:
@@ -52,8 +49,6 @@ def compare(
 
         for path in save_comparison_figures(comparison, figure, figure_format, seed):
             print(path)
-    if format == "json" and tables:
-        print(json.dumps({name: to_plain(built) for name, built in tables.items()}, indent=2, ensure_ascii=False))
-    elif tables:
-        print("\n\n".join(built.render(format) for built in tables.values()))
+    if text:
+        print(text)
     return 0

@@ -21,7 +21,7 @@ from evade.stats import (
     wins_and_losses,
 )
 from evade.stats.scores import has_spread
-from evade.stats.tables import Cell
+from evade.stats.tables import Cell, interval_columns
 
 ComparisonTable = Literal["games", "aggregates", "versus"]
 """The tables by name, in the order they are printed."""
@@ -29,10 +29,10 @@ ComparisonTable = Literal["games", "aggregates", "versus"]
 
 def build_comparison_tables(
     comparison: Comparison, names: Iterable[ComparisonTable] = (), num_resamples: int = 20_000, seed: int = 0
-) -> dict[ComparisonTable, Table]:
+) -> dict[str, Table]:
     """The tables asked for; all that there can be if none is named. Resamples and seed concern intervals."""
     possible = get_args(ComparisonTable) if comparison.baseline else ("games", "aggregates")
-    tables: dict[ComparisonTable, Table] = {}
+    tables: dict[str, Table] = {}
     for name in tuple(names) or possible:
         if name == "games":
             tables[name] = games_table(comparison)
@@ -86,11 +86,7 @@ def aggregates_table(comparison: Comparison, num_resamples: int = 20_000, seed: 
             Column("Variant", "variant"),
             Column("Games", "num_games"),
             Column("Runs", "num_runs"),
-            *(
-                column
-                for heading, name in names.items()
-                for column in (Column(heading, name), Column("95 %", f"{name}_interval"))
-            ),
+            *interval_columns(names),
         ],
         rows,
         [*notes, *_suite_notes(comparison)],

@@ -53,7 +53,7 @@ class ResetNeeded(EvadeError):
 
 
 class UnknownMethod(EvadeError):
-    """A method was named of which the paper reports no such scores."""
+    """A method was named of which there are no such scores, in the paper or among the runs."""
 
 
 class ScoreError(EvadeError):
@@ -90,6 +90,14 @@ class Interrupted(EvadeError):
 
 class RunError(EvadeError):
     """A run folder is not what a command needs; the message says what is wrong with it."""
+
+
+class ProtocolMismatch(EvadeError):
+    """Runs were preprocessed or evaluated in different ways, so their scores do not compare; each way is named."""
+
+
+class IndexUnusable(EvadeError):
+    """A results index is missing, damaged, being written, or not an index; it can always be built again."""
 
 
 class FailpointError(EvadeError):

@@ -10,6 +10,7 @@ from evade.published import (
     METHODS,
     game_means,
     game_runs,
+    game_scores,
     read_human_random,
     read_means,
     read_printed,
@@ -101,3 +102,10 @@ def test_an_unknown_method_is_told_which_there_are():
         game_runs("curl")
     with pytest.raises(UnknownMethod, match="no mean scores of 'evade-weighting'"):
         game_means("evade-weighting")
+
+
+def test_a_mean_stands_for_one_run_where_no_runs_are_printed():
+    assert game_scores("evade") == game_runs("evade")
+    assert game_scores("curl") == {game: (score,) for game, score in game_means("curl").items()}
+    with pytest.raises(UnknownMethod, match="no scores of 'muzero': choose one of curl, der, evade, evade-interaction"):
+        game_scores("muzero")

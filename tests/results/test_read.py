@@ -2,35 +2,7 @@ import pytest
 
 from evade.errors import RunError
 from evade.results import read_run, read_runs
-from evade.runs.files import write_json
-from evade.runs.folder import RunFolder
-from evade.runs.journal import Journal
-
-
-def make_run(path, finals=((3, (1.0, 2.0)),)):
-    folder = RunFolder(path)
-    folder.create()
-    settings = {
-        "preset": "smoke",
-        "variant": "evade",
-        "game": "minatar/breakout",
-        "seed": 4,
-        "env": {},
-        "evaluation": {},
-    }
-    versions = {"preprocessing_version": 1, "evaluation_version": 1}
-    write_json(folder.config, {"settings": settings, "fingerprint": "abc", **versions})
-    scores = Journal(folder.scores, 0)
-    for purpose, iteration, values in [("evaluate", 1, (0.5,)), *(("score", i, values) for i, values in finals)]:
-        for episode, score in enumerate(values):
-            shared = {"purpose": purpose, "iteration": iteration, "real_steps": 64 * iteration, **versions}
-            scores.append(shared | {"episode": episode, "score": score, "length": 7})
-    scores.close()
-    timing = Journal(folder.timing, 0)
-    for seconds in (1.5, 2.0):
-        timing.append({"iteration": 1, "phase": "fit", "seconds": seconds})
-    timing.close()
-    return folder
+from run_folders import make_run
 
 
 def test_a_run_folder_says_what_it_holds(tmp_path):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evade.errors import ScoreError
-from evade.stats.scores import check_same_games, check_scores, pool_scores
+from evade.stats.scores import check_same_games, check_scores, has_spread, pool_scores
 
 
 def test_games_come_back_in_alphabetical_order():
@@ -34,3 +34,9 @@ def test_a_pool_weighs_games_alike_however_many_runs_they_have():
     assert pool.values.tolist() == [[1, 2, 3, 4, 5, 6]]
     assert pool.weights.tolist() == [3, 3, 2, 2, 2, 6]
     np.testing.assert_allclose(pool.game_means, [[1.5, 4.0, 6.0]])
+
+
+def test_one_game_with_a_second_run_is_enough_for_a_spread():
+    assert has_spread({"a": [1.0], "b": [1.0, 1.0]})
+    assert not has_spread({"a": [1.0], "b": [2.0]})
+    assert not has_spread({})

@@ -6,6 +6,7 @@ import pytest
 
 from evade.errors import TableError
 from evade.stats import Column, Estimate, Interval, Record, Table, TableFormat
+from evade.stats.tables import interval_columns, render_tables
 
 TABLE = Table(
     "Two methods",
@@ -114,3 +115,18 @@ def test_rows_must_fit_and_names_must_differ():
 def test_an_unknown_form_is_named():
     with pytest.raises(TableError, match="'html' is not a form of table: choose one of text, markdown"):
         TABLE.render("html")
+
+
+def test_several_tables_are_one_text_or_one_document():
+    tables = {"first": TABLE, "second": TABLE}
+    assert render_tables(tables, "text") == f"{TABLE.render('text')}\n\n{TABLE.render('text')}"
+    assert list(json.loads(render_tables(tables, "json"))) == ["first", "second"]
+    assert render_tables({"first": TABLE}, "csv") == TABLE.render("csv")
+    with pytest.raises(TableError, match="csv holds one table and 2 were asked for: name one, as in --table first"):
+        render_tables(tables, "csv")
+
+
+def test_values_and_their_intervals_stand_side_by_side():
+    columns = interval_columns({"Mean": "mean", "IQM": "iqm"})
+    assert [column.name for column in columns] == ["mean", "mean_interval", "iqm", "iqm_interval"]
+    assert [column.heading for column in columns] == ["Mean", "95 %", "IQM", "95 %"]

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 import tyro
 
 from evade import __version__
+from evade.cli.compare import compare
 from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
+from evade.cli.index import index
 from evade.cli.paper import paper
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
@@ -24,6 +26,8 @@ VERBS: dict[str, Callable[..., int]] = {
     "resume": resume,
     "evaluate": evaluate,
     "runs": runs,
+    "compare": compare,
+    "index": index,
     "explain": explain,
     "paper": paper,
     "doctor": doctor,

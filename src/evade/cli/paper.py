@@ -1,15 +1,13 @@
 """`evade paper`: the paper's tables and figures, recomputed from its own runs."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import tyro
 
-from evade.errors import TableError
 from evade.paper import TableName, build_tables
 from evade.stats import TableFormat
-from evade.stats.tables import to_plain
+from evade.stats.tables import render_tables
 
 
 def paper(
@@ -39,12 +37,5 @@ def paper(
         if not table:
             return 0
     names = table or get_args(TableName)
-    if format == "csv" and len(names) != 1:
-        raise TableError(f"csv holds one table and {len(names)} were asked for: name one, as in --table headline.")
-    tables = build_tables(names, resamples, seed)
-    if format == "json":
-        plain = {name: to_plain(built) for name, built in zip(names, tables, strict=True)}
-        print(json.dumps(plain, indent=2, ensure_ascii=False))
-    else:
-        print("\n\n".join(built.render(format) for built in tables))
+    print(render_tables(dict(zip(names, build_tables(names, resamples, seed), strict=True)), format))
     return 0

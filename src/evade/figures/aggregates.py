@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from evade.errors import FigureError
 from evade.figures.style import COLUMN_WIDTH, FAINT, INK, house_style, name_rows, new_figure, variant_style
 from evade.stats import Interval, Metric, Scores, aggregate, bootstrap_intervals
+from evade.stats.scores import has_spread
 
 TITLES: Mapping[Metric, str] = {
     "mean": "Mean",
@@ -43,7 +44,7 @@ def draw_aggregates(
     intervals = {
         name: bootstrap_intervals(scores, metrics, num_resamples=num_resamples, seed=seed)
         for name, scores in methods.items()
-        if _has_spread(scores)
+        if has_spread(scores)
     }
     columns = min(2, len(metrics))
     rows = -(-len(metrics) // columns)
@@ -84,7 +85,3 @@ def _finish(axes: Axes, title: str, names: list[str]) -> None:
     axes.locator_params(axis="x", nbins=4)
     axes.use_sticky_edges = False
     axes.margins(x=0.1)
-
-
-def _has_spread(scores: Scores) -> bool:
-    return any(len(runs) > 1 for runs in scores.values())

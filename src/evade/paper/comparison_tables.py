@@ -28,7 +28,7 @@ from evade.stats import (
     paired_t_test,
     probability_of_improvement,
 )
-from evade.stats.tables import Cell
+from evade.stats.tables import Cell, interval_columns
 
 
 def headline_table() -> Table:
@@ -82,11 +82,7 @@ def intervals_table(num_resamples: int, seed: int) -> Table:
             Column("Method", "method"),
             Column("Games", "num_games"),
             Column("Runs", "runs_per_game"),
-            *(
-                column
-                for heading, name in names.items()
-                for column in (Column(heading, name), Column("95 %", f"{name}_interval"))
-            ),
+            *interval_columns(names),
         ],
         rows,
         [f"Stratified bootstrap over runs, {num_resamples} resamples, seed {seed}. The paper prints no intervals."],

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from evade.published import METHODS, PrintedValue, game_means, game_runs, read_printed, read_runs
+from evade.published import METHODS, PrintedValue, game_runs, game_scores, read_printed, read_runs
 from evade.stats import (
     Metric,
     Record,
@@ -32,17 +32,10 @@ def has_runs(method: str) -> bool:
     return any(row.method == method for row in read_runs())
 
 
-def raw_scores(method: str) -> Scores:
-    """A method's runs in each game; where only means are printed, each mean stands as one run."""
-    if has_runs(method):
-        return game_runs(method)
-    return {game: (score,) for game, score in game_means(method).items()}
-
-
 @cache
 def headline_scores() -> Mapping[str, Scores]:
     """Human-normalised scores of the six methods in all 26 games."""
-    return {method: human_normalise(raw_scores(method)) for method in HEADLINE}
+    return {method: human_normalise(game_scores(method)) for method in HEADLINE}
 
 
 @cache
@@ -50,7 +43,7 @@ def ablation_scores() -> Mapping[str, Scores]:
     """Human-normalised scores of the five agents in the 12 games of the ablation."""
     games = game_runs("evade-interaction").keys()
     return {
-        method: human_normalise({game: runs for game, runs in raw_scores(method).items() if game in games})
+        method: human_normalise({game: runs for game, runs in game_scores(method).items() if game in games})
         for method in ABLATION
     }
 
@@ -65,7 +58,7 @@ def recompute(value: PrintedValue) -> float:
     """The number that the paper's runs give in place of a printed one."""
     scores = ablation_scores() if value.table == ABLATION_TABLE else headline_scores()
     if value.game:
-        return float(getattr(estimate(raw_scores(value.method)[value.game]), value.metric))
+        return float(getattr(estimate(game_scores(value.method)[value.game]), value.metric))
     if value.metric in _METRICS:
         return aggregate(scores[value.method], _METRICS[value.metric])
     if value.metric == "p_value":

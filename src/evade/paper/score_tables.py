@@ -1,8 +1,8 @@
 """The paper's tables of scores, game by game: the ablation, every run, all means."""
 
 from evade.paper.beside import beside, printed_estimate
-from evade.paper.recompute import ABLATION, HEADLINE, has_runs, label, raw_scores
-from evade.published import game_means, game_runs
+from evade.paper.recompute import ABLATION, HEADLINE, has_runs, label
+from evade.published import game_means, game_runs, game_scores
 from evade.stats import Column, Table, estimate
 from evade.stats.tables import Cell
 
@@ -11,7 +11,7 @@ def ablation_games_table() -> Table:
     """The upper part of table `tab:EVADE_ablation`: for each game a recomputed line and the printed one."""
     rows: list[list[Cell]] = []
     for game in game_runs("evade-interaction"):
-        rows.append([game, "runs", *(estimate(raw_scores(method)[game]) for method in ABLATION)])
+        rows.append([game, "runs", *(estimate(game_scores(method)[game]) for method in ABLATION)])
         rows.append([game, "printed", *(printed_estimate(method, game) for method in ABLATION)])
     return Table(
         "Ablation, each game: mean score ± one standard error over 5 runs",
@@ -27,10 +27,10 @@ def ablation_games_table() -> Table:
 def runs_table() -> Table:
     """Tables `tab:all_scores` and `tab:all_scores_14_game`."""
     rows: list[list[Cell]] = [
-        [game, label(method), *raw_scores(method)[game], estimate(raw_scores(method)[game])]
+        [game, label(method), *game_scores(method)[game], estimate(game_scores(method)[game])]
         for game in game_runs("evade")
         for method in ABLATION
-        if game in raw_scores(method)
+        if game in game_scores(method)
     ]
     return Table(
         "Every run the paper prints",
@@ -48,7 +48,7 @@ def means_table() -> Table:
     """Table `tab:all_mean_scores`; the methods with runs are recomputed."""
     rows: list[list[Cell]] = []
     for game in game_means("evade"):
-        means = {method: estimate(raw_scores(method)[game]).mean for method in HEADLINE}
+        means = {method: estimate(game_scores(method)[game]).mean for method in HEADLINE}
         cells = [
             cell
             for method in HEADLINE

@@ -125,6 +125,18 @@ def game_means(method: str) -> dict[str, float]:
     return by_game
 
 
+def game_scores(method: str) -> dict[str, tuple[float, ...]]:
+    """A method's runs in each game; where only means are printed, each mean stands as one run.
+
+    Raises:
+        UnknownMethod: the paper has no such method.
+    """
+    _require_known(method, method in METHODS, "scores", set(METHODS))
+    if any(row.method == method for row in read_runs()):
+        return game_runs(method)
+    return {game: (score,) for game, score in game_means(method).items()}
+
+
 def _require_known(method: str, is_known: bool, what: str, known: set[str]) -> None:
     if not is_known:
         raise UnknownMethod(f"the paper prints no {what} of {method!r}: choose one of {', '.join(sorted(known))}.")

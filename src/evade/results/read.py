@@ -80,6 +80,11 @@ class RunResult:
         }
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the run came to its end; before that a final evaluation may be half written."""
+        return self.status == "finished" and bool(self.final_scores)
+
+    @property
     def final_scores(self) -> tuple[float, ...]:
         """The episodes of the last final evaluation; empty if the run is not finished."""
         finals = [row for row in self.episodes if row.purpose == "score"]

@@ -76,6 +76,11 @@ def check_same_games(first: Scores, second: Scores) -> None:
         )
 
 
+def has_spread(scores: Scores) -> bool:
+    """Whether some game has a second run, without which there is nothing to resample."""
+    return any(len(runs) > 1 for runs in scores.values())
+
+
 def pool_scores(scores: Scores) -> Pool:
     """The scores as one row `[1, N]`."""
     checked = check_scores(scores)

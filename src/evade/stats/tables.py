@@ -78,6 +78,26 @@ class Table:
         return [row[names.index(name)] for row in self.rows]
 
 
+def interval_columns(names: Mapping[str, str]) -> list[Column]:
+    """For each heading and name a column of values, followed by one for their intervals."""
+    return [
+        column
+        for heading, name in names.items()
+        for column in (Column(heading, name), Column("95 %", f"{name}_interval"))
+    ]
+
+
+def render_tables(tables: Mapping[str, Table], form: TableFormat) -> str:
+    """Several tables as one text; JSON holds them by name, and CSV can hold only one."""
+    if form == "csv" and len(tables) != 1:
+        some = next(iter(tables), "NAME")
+        raise TableError(f"csv holds one table and {len(tables)} were asked for: name one, as in --table {some}.")
+    if form == "json":
+        plain = {name: to_plain(table) for name, table in tables.items()}
+        return json.dumps(plain, indent=2, ensure_ascii=False)
+    return "\n\n".join(table.render(form) for table in tables.values())
+
+
 def show_cell(cell: Cell, digits: int) -> str:
     """A cell for people."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):

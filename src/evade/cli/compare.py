@@ -1,0 +1,54 @@
+"""`evade compare`: tables and figures of our own runs, by variant and game."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from evade.results.compare import compare_runs
+from evade.results.comparison_tables import ComparisonTable, build_comparison_tables
+from evade.results.read import read_runs
+from evade.stats import TableFormat
+from evade.stats.tables import render_tables
+
+
+def compare(
+    runs: tyro.conf.Positional[tuple[Path, ...]] = (Path("runs"),),
+    baseline: str | None = None,
+    table: Annotated[tuple[ComparisonTable, ...], tyro.conf.arg(help_behavior_hint="(default: all)")] = (),
+    format: TableFormat = "text",
+    figure: Path | None = None,
+    figure_format: Literal["png", "pdf", "svg"] = "png",
+    resamples: int = 20_000,
+    seed: int = 0,
+) -> int:
+    """Compare finished runs: scores in each game, aggregates with intervals, and each variant against a baseline.
+
+    Args:
+        runs: run folders, or folders above them.
+        baseline: a variant among the runs, or a method of the paper such as paper:simple30 (Atari only).
+        table: the tables to print.
+        format: how to print them; csv needs exactly one table.
+        figure: a folder to write the figures into; then no tables are printed unless they are named.
+        figure_format: the kind of file of the figures.
+        resamples: bootstrap resamples behind each interval of a table.
+        seed: seed of the bootstrap.
+    """
+    comparison = compare_runs(read_runs(runs), baseline)
+    wants_tables = figure is None or bool(table)
+    tables = build_comparison_tables(comparison, table, resamples, seed) if wants_tables else {}
+    text = render_tables(tables, format) if tables else ""
+    if format == "csv" or "games" not in tables:
+        # Only the table of games carries these notes, and in csv not even that.
+        for note in comparison.notes:
+            print(f"evade: {note}", file=sys.stderr)
+    if figure is not None:
+        # matplotlib is slow to import, and most calls only want tables.
+        from evade.figures.comparison import save_comparison_figures
+
+        for path in save_comparison_figures(comparison, figure, figure_format, seed):
+            print(path)
+    if text:
+        print(text)
+    return 0

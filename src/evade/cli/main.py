@@ -10,6 +10,7 @@ from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
 from evade.cli.paper import paper
+from evade.cli.report import report
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
 from evade.errors import EvadeError
@@ -27,6 +28,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "runs": runs,
     "explain": explain,
     "paper": paper,
+    "report": report,
     "doctor": doctor,
 }
 

@@ -1,4 +1,5 @@
 import torch
+
 from chromium import CHROMIUM
 
 # Two test processes share two cores; a spinning pool of threads in each would only slow both down.

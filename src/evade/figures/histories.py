@@ -46,8 +46,8 @@ def draw_histories(histories: Sequence[History], *, title: str, x_label: str, y_
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.grid(visible=True, axis="y")
         axes.set(title=title, xlabel=x_label, ylabel=y_label)
-        # Below the axes, where no line can run into it.
-        figure.legend(
-            loc="outside lower center", ncols=min(len(histories), 2 if any(h.faint for h in histories) else 3)
-        )
+        # Below the axes, where no line can run into it; faint lines in a column of their own.
+        handles = [line for _, line in sorted(enumerate(axes.lines), key=lambda pair: histories[pair[0]].faint)]
+        columns = 2 if any(line.faint for line in histories) else 3
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns)
     return figure

@@ -75,8 +75,8 @@ def headline(group: Group) -> Headline | None:
     if len(resampled) < 2:
         return Headline(mean, None, None, "one episode: no interval")
     low, high = bootstrap_intervals({group.game: resampled}, ["mean"])["mean"]
-    ends = (Number(f"{key}/{name}", value, source, mean.value) for name, value in (("low", low), ("high", high)))
-    return Headline(mean, *ends, basis)
+    ends = [Number(f"{key}/{name}", value, source, mean.value) for name, value in (("low", low), ("high", high))]
+    return Headline(mean, ends[0], ends[1], basis)
 
 
 def history(group: Group, measure: Measure) -> list[Point]:

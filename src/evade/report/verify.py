@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from evade.errors import ReportError
-from evade.report.build import render_pages
-from evade.report.groups import arrange
+from evade.figures import save_figure
+from evade.report.build import draw_figures, render_pages
+from evade.report.groups import Group, arrange
 from evade.results import RunResult
 
 SHOWN_DIFFERENCES = 5
@@ -55,28 +57,45 @@ def read_numbers(page: str) -> dict[str, Shown]:
 
 
 def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
-    """Compare every number of a report with the runs, and every raw episode; return how many numbers were compared.
+    """Compare a report with the runs: numbers, raw episodes, all other words, and figures, which are drawn anew.
+
+    Returns:
+        How many numbers were compared.
 
     Raises:
         ReportError: something differs or is missing; the message names it.
     """
+    groups = arrange(runs)
     count = 0
     differences: list[str] = []
-    for name, data in render_pages(arrange(runs)).items():
+    for name, data in render_pages(groups).items():
         written = _read(folder / name)
         if name.endswith(".json"):
             differences += [f"{name} holds other episodes or metrics"] if written != data else []
             continue
         expected = read_numbers(data.decode())
-        differences += _compare(name, expected, read_numbers(written.decode(errors="replace")))
+        different = _compare(name, expected, read_numbers(written.decode(errors="replace")))
+        if written != data and not different:
+            different = [f"{name} has other words, counts or settings"]
+        differences += different
         count += len(expected)
+    differences += _compare_figures(groups, folder)
     if differences:
         listed = "; ".join(differences[:SHOWN_DIFFERENCES])
         raise ReportError(
-            f"the report in {folder} is not what its runs say, {len(differences)} differences: {listed}. Write it "
-            "again if the runs went on, and mistrust it if they did not."
+            f"the report in {folder} is not what its runs say ({len(differences)} differences): {listed}. "
+            "Write it again if the runs went on or evade or matplotlib was changed; else mistrust it."
         )
     return count
+
+
+def _compare_figures(groups: Sequence[Group], folder: Path) -> list[str]:
+    with TemporaryDirectory() as temporary:
+        return [
+            f"{name} is drawn differently"
+            for name, figure in draw_figures(groups).items()
+            if save_figure(figure, Path(temporary, name)).read_bytes() != _read(folder / name)
+        ]
 
 
 def _read(path: Path) -> bytes:

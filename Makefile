@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 RUN := OMP_WAIT_POLICY=PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test check chaos format clean
+.PHONY: help install train test browser check chaos format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,8 +22,14 @@ $(STAMP): pyproject.toml constraints.txt
 train: install  ## install when needed, then train EVaDE on MinAtar Breakout (a few minutes)
 	$(RUN) $(BIN)/evade train quick evade --game minatar/breakout
 
-test: install  ## install when needed, then lint, types, layering and tests
+test: install browser  ## install when needed, then lint, types, layering and tests
 	@$(MAKE) --no-print-directory check
+
+browser:  ## install chromium for the browser tests when it is absent and may be installed
+	@command -v chromium >/dev/null \
+		|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+			&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qqy chromium >/dev/null; } \
+		|| echo "chromium is absent and cannot be installed here: the browser tests are left out."
 
 check:  ## the same checks as `make test`, without installing
 	$(BIN)/ruff check .

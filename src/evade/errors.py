@@ -72,6 +72,10 @@ class FigureError(EvadeError):
     """A figure cannot be drawn or written as asked."""
 
 
+class ReportError(EvadeError):
+    """A report cannot be made of these runs or written there, or shows other numbers than its runs hold."""
+
+
 class ReplayCorrupt(EvadeError):
     """Experience on disk is missing or damaged, or there is too little of it to sample from."""
 

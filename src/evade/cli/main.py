@@ -12,6 +12,7 @@ from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
 from evade.cli.index import index
 from evade.cli.paper import paper
+from evade.cli.report import report
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
 from evade.errors import EvadeError
@@ -30,6 +31,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "index": index,
     "explain": explain,
     "paper": paper,
+    "report": report,
     "doctor": doctor,
 }
 

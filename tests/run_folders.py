@@ -42,3 +42,34 @@ def _episodes(finals, versions):
         for episode, score in enumerate(values):
             shared = {"purpose": purpose, "iteration": iteration, "real_steps": 64 * iteration, **versions}
             yield shared | {"episode": episode, "score": score, "length": 7}
+
+
+def make_finished_run(path, *, variant="evade", game="minatar/breakout", seed=0, scores=(1.0, 3.0), evaluation=None):
+    """A finished run of two iterations with metrics; its evaluations gave half of its final `scores`."""
+    folder = RunFolder(path)
+    folder.create()
+    settings = {"preset": "smoke", "variant": variant, "game": game, "seed": seed, "env": {}}
+    write_json(folder.config, {"settings": settings | {"evaluation": evaluation or {}}, "fingerprint": "f", **VERSIONS})
+    write_json(folder.status, {"status": "finished"})
+    write_journal(folder.scores, _halved_evaluations(scores))
+    write_journal(folder.metrics, _two_iterations())
+    write_journal(folder.timing, [{"iteration": i, "phase": "fit", "seconds": 1.5} for i in (1, 2)])
+    return folder
+
+
+def _halved_evaluations(scores):
+    for purpose, iteration, factor in (("evaluate", 1, 0.5), ("evaluate", 2, 0.5), ("score", 3, 1.0)):
+        shared = {"purpose": purpose, "iteration": iteration, "real_steps": 64 * iteration, **VERSIONS}
+        for episode, score in enumerate(scores):
+            yield shared | {"episode": episode, "score": factor * score, "length": 7}
+
+
+def _two_iterations():
+    for iteration in (1, 2):
+        for phase, values in (
+            ("collect", {"real_return": 1.0 * iteration}),
+            ("draw", {"sigma": 0.1, "sigma/layer": 0.1}),
+            ("improve", {"dream_return": 2.0}),
+            ("improve", {"dream_return": 4.0}),
+        ):
+            yield {"iteration": iteration, "phase": phase, "step": iteration, "values": values}

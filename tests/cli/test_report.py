@@ -1,5 +1,5 @@
 from evade.cli.main import main
-from fake_runs import make_finished_run
+from run_folders import make_finished_run
 
 
 def test_a_report_is_written_verified_and_found_wrong(tmp_path, capsys):

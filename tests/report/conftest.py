@@ -4,7 +4,7 @@ import pytest
 
 from evade.report import write_report
 from evade.results import read_runs
-from fake_runs import make_finished_run
+from run_folders import make_finished_run
 
 
 @pytest.fixture(scope="session")

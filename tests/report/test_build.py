@@ -11,7 +11,7 @@ from evade.errors import ReportError
 from evade.report import write_report
 from evade.report.verify import read_numbers
 from evade.results import read_runs
-from fake_runs import make_finished_run
+from run_folders import make_finished_run
 
 
 class Links(HTMLParser):

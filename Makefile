@@ -38,7 +38,7 @@ check:  ## the same checks as `make test`, without installing
 	$(BIN)/lint-imports
 	$(RUN) $(BIN)/python -m pytest -n 4 --dist worksteal
 
-chaos: install  ## kill runs 200 times at random moments; every one must end bit for bit alike (about an hour)
+chaos: install  ## kill runs 200 times at random moments; every one must end bit for bit alike (about twenty minutes)
 	$(RUN) $(BIN)/python tests/chaos.py
 
 format:  ## let ruff format and fix what it can

@@ -9,13 +9,16 @@ import crashing
 KILLS = {"minatar": 150, "atari": 50}
 
 
+def tell(message):
+    print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
 def main():
     for game, kills in KILLS.items():
         with tempfile.TemporaryDirectory() as folder:
             reference = Path(folder) / "reference"
             crashing.finish(reference, game)
             expected = crashing.digest(reference)
-            tell = lambda message: print(message, file=sys.stderr, flush=True)  # noqa: E731, T201
             crashing.chaos(Path(folder) / "chaos", game, expected, kills, seed=kills, longest=7.0, tell=tell)
     print(f"{sum(KILLS.values())} kills, every run ended bit for bit alike")  # noqa: T201
 

@@ -2,7 +2,7 @@ import torch
 
 from chromium import CHROMIUM
 
-# Two test processes share two cores; a spinning pool of threads in each would only slow both down.
+# Several test processes share the cores; a spinning pool of threads in each would only slow all of them down.
 torch.set_num_threads(1)
 
 

@@ -7,7 +7,7 @@ from evade.envs.games import resolve
 from evade.evaluation import evaluate
 from evade.policies.acting import RandomPolicy
 from evade.published.paper import METHODS, game_runs, read_human_random
-from evade.runs.journal import read_journal
+from evade.results import read_run
 from evade.seeding import derive_seed
 from evade.training.media import make_media
 from evade.training.run import Run
@@ -48,7 +48,7 @@ class Outcome:
 
 def finish(run: Run, state: TrainState) -> Outcome:
     """Compare, draw, film, and write down that the run is done."""
-    scores = final_scores(run.folder.scores)
+    scores = read_run(run.folder.path).final_scores
     mean = sum(scores) / len(scores)
     spread = sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1)
     random, paper = random_score(run), paper_score(run)
@@ -56,13 +56,6 @@ def finish(run: Run, state: TrainState) -> Outcome:
     outcome = Outcome(mean, (spread / len(scores)) ** 0.5, len(scores), random, paper, tuple(pictures))
     run.finish({"mean": mean, "standard_error": outcome.standard_error, "episodes": len(scores), "random": random})
     return outcome
-
-
-def final_scores(scores: Path) -> list[float]:
-    """The episode scores of the last final evaluation."""
-    finals = [record for record in read_journal(scores) if record["purpose"] == "score"]
-    last = max(record["iteration"] for record in finals)
-    return [record["score"] for record in finals if record["iteration"] == last]
 
 
 def random_score(run: Run) -> float:

@@ -1,5 +1,6 @@
 """A trained run, loaded to look at or to act with."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,8 +51,8 @@ def load_run(path: str | Path) -> LoadedRun:
     folder = RunFolder(Path(path))
     config = saved_config(folder)
     game = spec(config.game, config.env)
-    warnings: list[str] = []
-    checkpoint = load_checkpoint(folder.checkpoints, warnings.append)
+    # A damaged checkpoint is passed over, but never in silence.
+    checkpoint = load_checkpoint(folder.checkpoints, lambda message: warnings.warn(message, stacklevel=2))
     if checkpoint is None:
         raise RunError(f"{folder.path} has no checkpoint yet: wait for its first one.")
     policy, world_model = build_networks(config, game)

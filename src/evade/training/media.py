@@ -14,7 +14,7 @@ from evade.figures.learning_curve import plot_learning_curve
 from evade.layers import use_mean
 from evade.panels import captioned, compare_strip, panel_factor, reward_caption, upscale
 from evade.policies.acting import choose_action
-from evade.runs.journal import read_journal
+from evade.results import read_run
 from evade.seeding import derive_seed
 from evade.training.run import Run
 from evade.training.state import TrainState
@@ -31,7 +31,7 @@ def make_media(run: Run, state: TrainState, random_score: float, reference: tupl
     """Write all pictures and videos of a run and return their paths."""
     media = run.folder.media
     paths = [media / "learning_curve.png", media / "game.mp4", media / "dream.mp4"]
-    steps, returns = read_curve(run.folder.scores)
+    steps, returns = read_curve(run.folder.path)
     title = f"{run.config.game}, {run.config.variant}, seed {run.config.seed}"
     if steps:
         plot_learning_curve(
@@ -48,12 +48,12 @@ def make_media(run: Run, state: TrainState, random_score: float, reference: tupl
     return paths
 
 
-def read_curve(scores: Path) -> tuple[list[int], list[list[float]]]:
-    """Real steps and all episode scores of each evaluation."""
+def read_curve(folder: Path) -> tuple[list[int], list[list[float]]]:
+    """Real steps and all episode scores of each evaluation of a run."""
     curve: dict[int, list[float]] = defaultdict(list)
-    for record in read_journal(scores):
-        if record["purpose"] == "evaluate":
-            curve[record["real_steps"]].append(record["score"])
+    for row in read_run(folder).episodes:
+        if row.purpose == "evaluate":
+            curve[row.real_steps].append(row.score)
     return list(curve), list(curve.values())
 
 

@@ -77,6 +77,35 @@ def test_a_rollout_is_closed_by_the_value_of_where_it_leads():
     torch.testing.assert_close(rollout.log_prob, torch.zeros(3, 2))
 
 
+class Echo:
+    """Shows the action that happened."""
+
+    def predict(self, observation, action):
+        frame = action.to(torch.uint8)[:, None, None, None]
+        return Prediction(frame, action.float(), torch.zeros_like(action, dtype=torch.bool))
+
+
+def test_a_sticky_dream_repeats_the_action_that_happened_before():
+    count, steps, chance = 4000, 6, 0.3
+    starts = torch.zeros(2 * count, 1, 1, 1, 1, dtype=torch.uint8)
+    dream = DreamEnv(Echo(), count, lambda _: starts, chance, torch.Generator().manual_seed(0))
+    dream.reset()
+    happened = [dream.step(torch.full((count,), chosen)).reward for chosen in range(steps)]
+    assert (happened[0] == 0).all(), "there is nothing to repeat at the first step"
+    for chosen in range(1, steps):
+        repeated = happened[chosen] != chosen
+        assert torch.equal(happened[chosen][repeated], happened[chosen - 1][repeated])
+        assert abs(repeated.float().mean() - chance) < 5 * (chance * (1 - chance) / count) ** 0.5
+
+
+def test_a_new_dream_does_not_remember_the_last_one():
+    dream = DreamEnv(Echo(), 64, lambda _: torch.zeros(128, 1, 1, 1, 1, dtype=torch.uint8), 0.9, torch.Generator())
+    dream.reset()
+    dream.step(torch.full((64,), 3))
+    dream.reset()
+    assert (dream.step(torch.full((64,), 1)).reward == 1).all()
+
+
 def test_nothing_inside_a_dream_rollout_waits_for_the_host(monkeypatch):
     game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
     config = WorldModelConfig(num_frames=1, hidden_size=8, depth=2, predicts_end=True, event_layers=EVADE)

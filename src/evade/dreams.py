@@ -19,22 +19,44 @@ class DreamEnv:
         model: in evaluation mode, with one draw held (Algorithm 1) or the mean in use.
         num_envs: N.
         starts: gives so many start observations, uint8 `[count, K, C, H, W]`; asked for 2 N at each reset.
+        sticky_probability: chance that the previous action is repeated instead, as in games with sticky actions. The
+            model knows only what an action leads to; that another one may happen is the dream's own.
+        generator: on the model's device, for those chances; not needed without them.
     """
 
-    def __init__(self, model: WorldModel, num_envs: int, starts: Callable[[int], Tensor]) -> None:
+    def __init__(
+        self,
+        model: WorldModel,
+        num_envs: int,
+        starts: Callable[[int], Tensor],
+        sticky_probability: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
         self.model, self.num_envs = model, num_envs
         self._starts = starts
+        self._sticky_probability, self._generator = sticky_probability, generator
+        self._previous_action: Tensor | None = None
         self._observation = torch.empty(0)
         self._second = torch.empty(0)
 
     def reset(self) -> Tensor:
         """Start N new dreams."""
         self._observation, self._second = self._starts(2 * self.num_envs).split(self.num_envs)  # type: ignore[no-untyped-call]
+        self._previous_action = None
         return self._observation
 
     def step(self, action: Tensor) -> EnvStep:
         """The model's most likely next frame, reward and end for each dream."""
-        frame, reward, terminated = self.model.predict(self._observation, action)
+        frame, reward, terminated = self.model.predict(self._observation, self._taken(action))
         moved = torch.cat([self._observation[:, 1:], frame.unsqueeze(1)], dim=1)
         self._observation = torch.where(terminated[:, None, None, None, None], self._second, moved)
         return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)
+
+    def _taken(self, action: Tensor) -> Tensor:
+        """The actions that happen, int64 `[N]`: those chosen, or for some the ones before."""
+        if self._sticky_probability > 0:
+            if self._previous_action is not None:
+                chance = torch.rand(action.shape, generator=self._generator, device=action.device)
+                action = torch.where(chance < self._sticky_probability, self._previous_action, action)
+            self._previous_action = action
+        return action

@@ -25,6 +25,23 @@ class Transitions(NamedTuple):
     """bool `[B]`, whether the game ended there (a time limit does not count)."""
 
 
+class Stretches(NamedTuple):
+    """T steps of real games from each of B observations on; what comes after a game's end does not count."""
+
+    observation: Tensor
+    """uint8 `[B, K, C, H, W]`, where they begin."""
+    action: Tensor
+    """int64 `[T, B]`."""
+    frame: Tensor
+    """uint8 `[T, B, C, H, W]`, what each action led to."""
+    reward: Tensor
+    """float32 `[T, B]`, clipped; 0 after the end."""
+    terminated: Tensor
+    """bool `[T, B]`, whether the game ended at this step."""
+    happened: Tensor
+    """bool `[T, B]`, False after the game's end."""
+
+
 class Logits(NamedTuple):
     """What a world model says of the next step before anything is decided."""
 
@@ -42,7 +59,7 @@ class Prediction(NamedTuple):
     frame: Tensor
     """uint8 `[B, C, H, W]`."""
     reward: Tensor
-    """float32 `[B]`, one of the game's clipped rewards."""
+    """float32 `[B]`, in the game's clipped range; a whole number if it is the likeliest one."""
     terminated: Tensor
     """bool `[B]`; all False for a model without an end head."""
 

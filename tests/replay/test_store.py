@@ -33,9 +33,9 @@ def write(path, data):
     path.write_bytes(data)
 
 
-def build(folder, lengths, num_frames=2, holdout=0.0, capacity=4):
+def build(folder, lengths, num_frames=2, holdout=0.0, capacity=4, **more):
     folder.mkdir(parents=True, exist_ok=True)
-    replay = Replay(folder, GAME, num_frames, holdout, capacity)
+    replay = Replay(folder, GAME, num_frames, holdout, capacity, **more)
     for number, chunk in enumerate(lengths):
         pieces = [episode(10 * number + index, length) for index, length in enumerate(chunk)]
         replay.add(join_episodes(pieces), write)
@@ -135,3 +135,47 @@ def test_equal_chunks_are_equal_bytes():
     assert encode(episode(1, 5)) == encode(episode(1, 5))
     assert ChunkRecord("a", "b", 5) == ChunkRecord("a", "b", 5)
     assert join_episodes([episode(1, 5), episode(2, 3)]).num_steps == 8
+
+
+def test_padded_starts_fill_the_stack_with_the_first_frame_as_the_game_does(tmp_path):
+    replay = build(tmp_path, [[1, 2], [3]], num_frames=3, pads_starts=True)
+    batch = replay.transitions(500, torch.Generator().manual_seed(0))
+    seen = {tuple(f) for f in torch.cat([batch.observation, batch.next_frame.unsqueeze(1)], 1).flatten(1).tolist()}
+    expected = {
+        (number, max(at - 2, 0), number, max(at - 1, 0), number, at, number, at + 1)
+        for number, length in ((0, 1), (1, 2), (10, 3))
+        for at in range(length)
+    }
+    assert seen == expected
+    starts = replay.starts(500, torch.Generator().manual_seed(0), newest=True, by_episode=False)
+    assert {tuple(f) for f in starts.flatten(1).tolist()} == {
+        (10, 0, 10, 0, 10, 0),
+        (10, 0, 10, 0, 10, 1),
+        (10, 0, 10, 1, 10, 2),
+    }
+
+
+def test_stretches_follow_the_newest_games_to_their_end(tmp_path):
+    replay = build(tmp_path, [[9], [5, 2]], num_frames=2)
+    found = replay.newest_stretches(400, 3, torch.Generator().manual_seed(0))
+    begins = found.observation[:, -1].flatten(1).tolist()
+    assert {tuple(b) for b in begins} == {(10, 1), (10, 2), (10, 3), (10, 4), (11, 1)}
+    for index, (number, at) in enumerate(begins):
+        left = {10: 5, 11: 2}[number] - at
+        assert found.happened[:, index].tolist() == [step < left for step in range(3)]
+        for step in range(min(3, left)):
+            assert found.action[step, index] == (at + step) % 4
+            assert found.frame[step, index].flatten().tolist() == [number, at + step + 1]
+            assert found.reward[step, index] == (at + step + 1) % 3 - 1
+            assert found.terminated[step, index] == (step == left - 1)
+        assert (found.reward[left:, index] == 0).all()
+
+
+def test_stretches_leave_out_games_that_were_cut_off_too_soon(tmp_path):
+    tmp_path.mkdir(exist_ok=True)
+    replay = Replay(tmp_path, GAME, 1, 0.0, 4)
+    replay.add(join_episodes([episode(0, 4, ends=False), episode(1, 2, ends=False)]), write)
+    found = replay.newest_stretches(50, 3, torch.Generator().manual_seed(0))
+    assert {tuple(b) for b in found.observation[:, -1].flatten(1).tolist()} == {(0, 0), (0, 1)}
+    assert found.happened.all()
+    assert len(replay.newest_stretches(50, 9, torch.Generator()).observation) == 0

@@ -39,6 +39,9 @@ class WorldModelConfig:
     """Original: ReLU since 2019-03-26; the release before used belu (paired ELUs). The paper does not say."""
     standardise: bool = True
     """Subtract each frame's mean and divide by its deviation, per channel. Original: yes. Binary grids may go raw."""
+    reward_estimate: Literal["likeliest", "expected"] = "likeliest"
+    """What a dream pays: the likeliest reward (original), or the mean of the predicted distribution. The mean differs
+    between draws of the event layers even where no reward has been seen yet, so that there is something to find out."""
     predicts_end: bool = False
     """Add a head for the end of an episode. Original: no; MinAtar ends a game at death, so there it is needed."""
 
@@ -98,6 +101,7 @@ class WorldModelConfig:
         rates = "learning_rate max_gradient_norm"
         require_fields(self, "world_model", rates, finite_positive, "it must be finite and positive")
         require_choice("world_model.activation", self.activation, ("relu", "belu"))
+        require_choice("world_model.reward_estimate", self.reward_estimate, ("likeliest", "expected"))
         require_choice("world_model.event_init", self.event_init, ("identity", "random"))
         for name in self.event_layers:
             require_choice("world_model.event_layers", name, get_args(EventLayer))

@@ -77,6 +77,9 @@ class CollectConfig:
     Original: one game of 3200 steps as 16 of 200."""
     holdout: float = 1 / 11
     """Share of each collection, its end, that the world model is not fitted to. Original: 1/11."""
+    pads_starts: bool = False
+    """Observations at the start of an episode are filled up with its first frame, for fitting and for dreams, as they
+    are in the game. Original: no, they are left out, so that no dream shows an episode's first steps."""
 
     def __post_init__(self) -> None:
         require_fields(self, "collect", "num_envs num_slices", at_least_one, "it must be at least 1")
@@ -97,11 +100,16 @@ class DreamConfig:
     """`episode`: each episode equally likely, then each frame of it (original); `frame`: each frame equally likely."""
     first_starts_at_reset: bool = True
     """The first dream of a batch starts at the beginning of the newest collection. Original: yes."""
+    sticky_probability: float = 0.0
+    """Chance that a dream repeats the previous action instead. For games with sticky actions: a world model without
+    chance knows only the likelier outcome. Original: 0."""
 
     def __post_init__(self) -> None:
         require_fields(self, "dream", "num_envs horizon", at_least_one, "it must be at least 1")
         require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
         require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
+        chance = self.sticky_probability
+        require(0 <= chance < 1, "dream.sticky_probability", chance, "it is a probability below 1")
 
 
 @dataclass(frozen=True)

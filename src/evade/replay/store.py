@@ -10,7 +10,7 @@ from torch import Tensor
 
 from evade.config import GameSpec
 from evade.errors import ReplayCorrupt
-from evade.records import Transitions
+from evade.records import Stretches, Transitions
 from evade.replay.chunk import Chunk, decode, encode
 
 
@@ -32,10 +32,22 @@ class Replay:
         num_frames: frames K in an observation.
         holdout: share of each chunk, its end, that `transitions` never gives.
         capacity: frames to make room for; more is made when needed.
+        pads_starts: whether an observation may reach back before its episode's first frame, which then fills the
+            stack, as it does in the game; otherwise an episode's first K - 1 frames are only ever the past of others.
     """
 
-    def __init__(self, folder: Path, game: GameSpec, num_frames: int, holdout: float, capacity: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        game: GameSpec,
+        num_frames: int,
+        holdout: float,
+        capacity: int,
+        *,
+        pads_starts: bool = False,
+    ) -> None:
         self.folder, self.num_frames, self.holdout = folder, num_frames, holdout
+        self._least_position = 0 if pads_starts else num_frames - 1
         self.records: list[ChunkRecord] = []
         self.size = 0
         # Room is reserved at once: pages that are never written cost nothing, and growing would copy gigabytes.
@@ -88,7 +100,7 @@ class Replay:
             self._rest = Chunk(
                 torch.empty(0), *(torch.cat(pair) for pair in zip(self._rest[1:], chunk[1:], strict=True))
             )
-        has_past = chunk.position >= self.num_frames - 1
+        has_past = chunk.position >= self._least_position
         goes_on = torch.cat([chunk.position[1:] > 0, torch.tensor([False])])
         windows = begin + (has_past & goes_on).nonzero().flatten()
         num_fitted = len(windows) - round(len(windows) * self.holdout)
@@ -101,7 +113,8 @@ class Replay:
     def observations(self, at: Tensor) -> Tensor:
         """The stacked frames up to each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
         stack = at.unsqueeze(1) + torch.arange(1 - self.num_frames, 1)
-        return self._frames[stack]
+        first = at - self._rest.position[at]
+        return self._frames[torch.maximum(stack, first.unsqueeze(1))]
 
     def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
         """Uniformly drawn windows of K + 1 consecutive frames of one episode; on the CPU.
@@ -148,6 +161,35 @@ class Replay:
             share = torch.rand(count, generator=generator, dtype=torch.float64)
             chosen = first[episode] + (share * length[episode]).long()
         return self.observations(places[chosen])
+
+    def newest_stretches(self, count: int, length: int, generator: torch.Generator) -> Stretches:
+        """What really happened after frames of the newest chunk, to hold dreams against; on the CPU.
+
+        Frames whose episode was cut off before `length` steps are left out, so there may be nothing to give (B = 0).
+
+        Args:
+            count: how many at most, each frame equally likely, with replacement.
+            length: steps T.
+            generator: on the CPU.
+        """
+        places, position = self._starts[-1], self._rest.position
+        begins = torch.cat([(position == 0).nonzero().flatten(), torch.tensor([self.size])])
+        last = begins[torch.searchsorted(begins, places, right=True)] - 1
+        is_whole = (last - places >= length) | self._rest.terminated[last]
+        places, last = places[is_whole], last[is_whole]
+        chosen = torch.randint(max(len(places), 1), (count if len(places) else 0,), generator=generator)
+        places, last = places[chosen], last[chosen]
+        at = places + torch.arange(length).unsqueeze(1)
+        happened = at < last
+        at = torch.minimum(at, last - 1)
+        return Stretches(
+            observation=self.observations(places),
+            action=self._rest.action[at].long(),
+            frame=self._frames[at + 1],
+            reward=self._rest.reward[at + 1].float() * happened,
+            terminated=self._rest.terminated[at + 1],
+            happened=happened,
+        )
 
     def first_start(self) -> Tensor:
         """The beginning of the newest chunk, uint8 `[1, K, C, H, W]`."""

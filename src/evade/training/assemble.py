@@ -44,4 +44,11 @@ def assemble(config: RunConfig, game: GameSpec, folder: RunFolder) -> TrainState
 def build_replay(config: RunConfig, game: GameSpec, folder: RunFolder) -> Replay:
     """An empty replay with room for the whole run, an eighth more for the frames that begin episodes."""
     capacity = config.schedule.total_real_steps * 9 // 8
-    return Replay(folder.replay, game, config.world_model.num_frames, config.collect.holdout, capacity)
+    return Replay(
+        folder.replay,
+        game,
+        config.world_model.num_frames,
+        config.collect.holdout,
+        capacity,
+        pads_starts=config.collect.pads_starts,
+    )

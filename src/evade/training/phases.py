@@ -9,11 +9,12 @@ from torch import Tensor
 from evade.dreams import DreamEnv
 from evade.envs import make_env
 from evade.evaluation import EpisodeScore, evaluate
+from evade.faithfulness import measure_faithfulness
 from evade.layers import draw, hold, mean_sigma, resample, use_mean
 from evade.policies.ppo import improve
 from evade.policies.rollout import roll_out, slice_rollout
 from evade.reality import RealEnv
-from evade.records import Rollout, Transitions
+from evade.records import Rollout, Stretches, Transitions
 from evade.runs.files import write_atomically
 from evade.seeding import build_generator, derive_seed
 from evade.training.run import Run
@@ -64,10 +65,29 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     values: dict[str, float | Tensor] = {"real_steps": state.replay.num_steps, "real_episodes": len(env.episodes)}
     if env.episodes:
         values["real_return"] = sum(episode.raw_return for episode in env.episodes) / len(env.episodes)
+    if state.iteration > 1:
+        values |= measure_last_dreams(run, state)
     if config.collect.improves_policy:
         sliced = slice_rollout(rollout, config.collect.num_slices)
         values |= improve(state.policy, state.policy_optimiser, sliced, config.policy, state.generator)
     run.log(state, steps, values)
+
+
+def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
+    """The dreams the policy was trained in beside the game it has just played, which the model does not know yet."""
+    generator = build_generator(torch.device("cpu"), run.config.seed, "measure dreams", state.iteration)
+    count, horizon = min(run.config.dream.num_envs, 64), run.config.dream.horizon
+    stretches = state.replay.newest_stretches(count, horizon, generator)
+    if len(stretches.observation) == 0:
+        return {}
+    hold(state.world_model.eval(), state.draw)
+    moved = Stretches(*(field.to(run.device) for field in stretches))
+    told = measure_faithfulness(
+        state.world_model, state.policy, moved, build_generator(run.device, run.config.seed, "dream", state.iteration)
+    )
+    return {"start_real_return": told.real_return, "start_dream_return": told.dream_return} | {
+        "parting_step": told.parting_step
+    }
 
 
 @phase("fit")
@@ -106,7 +126,7 @@ def measure_world_model(run: Run, state: TrainState, count: int = 128) -> dict[s
             prediction = state.world_model.predict(batch.observation[part], batch.action[part])
             equal = (prediction.frame == batch.next_frame[part]).flatten(1).all(1)
             right["exact_frames"] += equal.sum().item()
-            right["exact_rewards"] += (prediction.reward == batch.reward[part]).sum().item()
+            right["exact_rewards"] += (prediction.reward.round() == batch.reward[part]).sum().item()
     return {name: number / count for name, number in right.items()}
 
 
@@ -128,7 +148,13 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
     total = config.schedule.dream_batches_in(state.iteration)
     run.begin(state, total)
     hold(state.world_model.eval(), state.draw)
-    env = DreamEnv(state.world_model, config.dream.num_envs, lambda count: dream_starts(run, state, count))
+    env = DreamEnv(
+        state.world_model,
+        config.dream.num_envs,
+        lambda count: dream_starts(run, state, count),
+        config.dream.sticky_probability,
+        state.generator,
+    )
     for batch in range(state.progress + 1, total + 1):
         rollout = roll_out(state.policy, env, config.dream.horizon, state.generator)
         metrics = improve(state.policy, state.policy_optimiser, rollout, config.policy, state.generator)

@@ -147,22 +147,29 @@ class DeterministicWorldModel(nn.Module):
 
     @torch.no_grad()
     def predict(self, observation: Tensor, action: Tensor) -> Prediction:
-        """The most likely next frame, reward and end; shapes as in `forward` and `Prediction`.
+        """The most likely next frame and end, and the reward by `config.reward_estimate`; shapes as in `forward`.
 
         Call it on a model in `.eval()` mode, with a draw held or the mean in use.
         """
         logits = self(observation, action)
         frame = logits.frame.argmax(-1).to(torch.uint8).permute(0, 3, 1, 2)
-        reward = (logits.reward.argmax(-1) + self.lowest_reward).float()
+        reward = self._decide_reward(logits.reward)
         terminated = torch.zeros_like(action, dtype=torch.bool) if logits.end is None else logits.end > 0
         return Prediction(frame, reward, terminated)
 
     @torch.no_grad()
     def expected_reward(self, observation: Tensor, action: Tensor) -> Tensor:
         """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
-        probabilities: Tensor = self(observation, action).reward.float().softmax(-1)
-        values = torch.arange(self.num_reward_classes, device=probabilities.device) + self.lowest_reward
-        return (probabilities * values).sum(-1)
+        return self._mean_reward(self(observation, action).reward)
+
+    def _decide_reward(self, logits: Tensor) -> Tensor:
+        if self.config.reward_estimate == "expected":
+            return self._mean_reward(logits)
+        return (logits.argmax(-1) + self.lowest_reward).float()
+
+    def _mean_reward(self, logits: Tensor) -> Tensor:
+        values = torch.arange(self.num_reward_classes, device=logits.device) + self.lowest_reward
+        return (logits.float().softmax(-1) * values).sum(-1)
 
     def _reward_class(self, reward: Tensor) -> Tensor:
         reward_class = reward.long() - self.lowest_reward

@@ -1,7 +1,7 @@
 """The verbs of Algorithm 1, each resumable."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 
 import torch
 from torch import Tensor
@@ -128,7 +128,8 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
     total = config.schedule.dream_batches_in(state.iteration)
     run.begin(state, total)
     hold(state.world_model.eval(), state.draw)
-    env = DreamEnv(state.world_model, config.dream.num_envs, lambda count: dream_starts(run, state, count))
+    starts = partial(dream_starts, run, state)
+    env = DreamEnv(state.world_model, config.dream.num_envs, starts, run.compiler)
     for batch in range(state.progress + 1, total + 1):
         rollout = roll_out(state.policy, env, config.dream.horizon, state.generator)
         metrics = improve(state.policy, state.policy_optimiser, rollout, config.policy, state.generator)

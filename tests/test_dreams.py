@@ -88,7 +88,9 @@ class Echo:
 def test_a_sticky_dream_repeats_the_action_that_happened_before():
     count, steps, chance = 4000, 6, 0.3
     starts = torch.zeros(2 * count, 1, 1, 1, 1, dtype=torch.uint8)
-    dream = DreamEnv(Echo(), count, lambda _: starts, chance, torch.Generator().manual_seed(0))
+    dream = DreamEnv(
+        Echo(), count, lambda _: starts, sticky_probability=chance, generator=torch.Generator().manual_seed(0)
+    )
     dream.reset()
     happened = [dream.step(torch.full((count,), chosen)).reward for chosen in range(steps)]
     assert (happened[0] == 0).all(), "there is nothing to repeat at the first step"
@@ -99,7 +101,7 @@ def test_a_sticky_dream_repeats_the_action_that_happened_before():
 
 
 def test_a_new_dream_does_not_remember_the_last_one():
-    dream = DreamEnv(Echo(), 64, lambda _: torch.zeros(128, 1, 1, 1, 1, dtype=torch.uint8), 0.9, torch.Generator())
+    dream = DreamEnv(Echo(), 64, lambda _: torch.zeros(128, 1, 1, 1, 1, dtype=torch.uint8), sticky_probability=0.9)
     dream.reset()
     dream.step(torch.full((64,), 3))
     dream.reset()

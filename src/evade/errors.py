@@ -36,6 +36,10 @@ class TrainingDiverged(EvadeError):
     """A loss or gradient is not finite; the update was refused and no weight was changed."""
 
 
+class CompileError(EvadeError):
+    """Compiled code was asked for and cannot be had: a part is missing, or compiling failed."""
+
+
 class UnknownGame(EvadeError):
     """No game has the given name; the message suggests near ones."""
 

@@ -146,11 +146,15 @@ class MachineConfig:
     """A torch device: `cpu`, `cuda`, `cuda:1`."""
     threads: int = 0
     """Threads of one operation; 0 leaves it to torch. Bit-exact resume needs the same number again."""
+    compile: str = "auto"
+    """`on`: dream steps run as code that torch.compile makes, which needs a C++ compiler; `off`: they do not; `auto`:
+    on for runs long enough to win back the compiling, if a compiler is there. Bit-exact resume needs the same again."""
     save_seconds: float = 60.0
     """Longest time between two checkpoints inside a long phase; one is also written after every phase."""
 
     def __post_init__(self) -> None:
         require(self.threads >= 0, "machine.threads", self.threads, "it must not be negative")
+        require_choice("machine.compile", self.compile, ("auto", "on", "off"))
         require_fields(self, "machine", "save_seconds", finite_positive, "it must be finite and positive")
 
 

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from evade.compilation import Compiler, should_compile
 from evade.config import GameSpec, RunConfig
 from evade.dreams import DreamEnv
 from evade.layers import draw
@@ -56,14 +58,23 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
         batch = random_transitions(config, game, device)
         optimiser = build_world_model_optimiser(model)
         limit = config.world_model.max_gradient_norm
-        fit_cost = _time(lambda: fit_update(model, optimiser, batch, limit), repeats)
+        fit_cost = _measure(lambda: fit_update(model, optimiser, batch, limit), repeats)
         draw(model.eval())
-        env = DreamEnv(model, config.dream.num_envs, lambda count: random_observations(config, game, count, device))
         short = max(-(-config.policy.minibatch_times // config.policy.epochs), 2)
-        dream_cost = _time(lambda: roll_out(policy, env, short, generator), repeats)
+        plain, env = (
+            DreamEnv(
+                model,
+                config.dream.num_envs,
+                partial(random_observations, config, game, device=device),
+                compiler=compiler,
+            )
+            for compiler in (Compiler(False), Compiler(should_compile(config)))
+        )
         rollout = roll_out(policy, env, short, generator)
+        flops = _count(lambda: roll_out(policy, plain, short, generator))
+        dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator), repeats))
         policy_optimiser = build_policy_optimiser(policy, config.policy)
-        improve_cost = _time(lambda: improve(policy, policy_optimiser, rollout, config.policy, generator), repeats)
+        improve_cost = _measure(lambda: improve(policy, policy_optimiser, rollout, config.policy, generator), repeats)
     # PPO's cost grows with the number of minibatches, so it is scaled from the short rollout to the horizon.
     minibatches = config.dream.horizon * config.policy.epochs // config.policy.minibatch_times
     factor = minibatches / (short * config.policy.epochs // config.policy.minibatch_times)
@@ -93,9 +104,17 @@ def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) 
     )
 
 
-def _time(work: Callable[[], object], repeats: int) -> StepCost:
+def _measure(work: Callable[[], object], repeats: int) -> StepCost:
+    return StepCost(_count(work), _time(work, repeats))
+
+
+def _count(work: Callable[[], object]) -> float:
     with FlopCounterMode(display=False) as counter:
         work()
+    return float(counter.get_total_flops())
+
+
+def _time(work: Callable[[], object], repeats: int) -> float:
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -103,4 +122,4 @@ def _time(work: Callable[[], object], repeats: int) -> StepCost:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - start)
-    return StepCost(float(counter.get_total_flops()), median(seconds))
+    return median(seconds)

@@ -1,7 +1,7 @@
 """The verbs of Algorithm 1, each resumable."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 
 import torch
 from torch import Tensor
@@ -151,9 +151,10 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
     env = DreamEnv(
         state.world_model,
         config.dream.num_envs,
-        lambda count: dream_starts(run, state, count),
-        config.dream.sticky_probability,
-        state.generator,
+        partial(dream_starts, run, state),
+        compiler=run.compiler,
+        sticky_probability=config.dream.sticky_probability,
+        generator=state.generator,
     )
     for batch in range(state.progress + 1, total + 1):
         rollout = roll_out(state.policy, env, config.dream.horizon, state.generator)

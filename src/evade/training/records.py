@@ -33,6 +33,7 @@ class RunRecords:
         self._metrics = Journal(folder.metrics, committed.get("metrics", 0))
         self._scores = Journal(folder.scores, committed.get("scores", 0))
         self._timing = Journal(folder.timing, size_of(folder.timing))
+        self._seconds_apart = 0.0
         mirror(folder.metrics, folder.tensorboard)
         self._tensorboard = TensorBoardMirror(folder.tensorboard)
 
@@ -60,10 +61,18 @@ class RunRecords:
 
     @contextmanager
     def timed(self, iteration: int, phase: str) -> Iterator[None]:
-        """How long a phase took."""
-        start = time.monotonic()
+        """How long a phase took, without what was timed apart inside it (compiling)."""
+        start, apart = time.monotonic(), self._seconds_apart
         yield
-        self._timing.append({"iteration": iteration, "phase": phase, "seconds": round(time.monotonic() - start, 3)})
+        self._add_timing(iteration, phase, time.monotonic() - start - (self._seconds_apart - apart))
+
+    def time_apart(self, iteration: int, name: str, seconds: float) -> None:
+        """How long something took inside a phase, to be counted for itself."""
+        self._seconds_apart += seconds
+        self._add_timing(iteration, name, seconds)
+
+    def _add_timing(self, iteration: int, phase: str, seconds: float) -> None:
+        self._timing.append({"iteration": iteration, "phase": phase, "seconds": round(seconds, 3)})
 
     def close(self) -> None:
         """Close all files."""

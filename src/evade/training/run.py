@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 import evade
+from evade.compilation import Compiler, should_compile
 from evade.config import EVALUATION_VERSION, RunConfig, differences, fingerprint, from_document, to_document
 from evade.display import Display
 from evade.envs import spec
@@ -61,6 +62,7 @@ class Run:
         self.device = torch.device(config.machine.device)
         # Before anything is written: a game that cannot be played with these settings leaves no folder behind.
         self.game = spec(config.game, config.env)
+        self.compiler = Compiler(should_compile(config), self._tell_compiled)
         self._closing = ExitStack()
         self._should_stop = False
         self._number = 0
@@ -113,6 +115,7 @@ class Run:
             "python": platform.python_version(),
             "machine": platform.machine(),
             "threads": self.config.machine.threads or torch.get_num_threads(),
+            "compile": self.compiler.is_on,
         }
         write_atomically(self.folder.environment, json.dumps(about, indent=2).encode())
 
@@ -199,6 +202,10 @@ class Run:
             "real_steps": state.replay.num_steps,
         }
         write_status(self.folder, "running", self._standing)
+
+    def _tell_compiled(self, name: str, seconds: float) -> None:
+        self.records.time_apart(self._standing["iteration"], "compile", seconds)
+        self.display.note(f"compiled {name} in {seconds:.1f} s")
 
     def log(self, state: TrainState, step: int, values: Mapping[str, float | Tensor]) -> None:
         """Write numbers down and show them."""

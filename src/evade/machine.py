@@ -1,6 +1,7 @@
 """What this machine can do: versions, device, threads, optional parts, and a short self-test."""
 
 import importlib.util
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
+from evade.compilation import missing_part
 from evade.config import EVADE, GameSpec, WorldModelConfig
 from evade.errors import EvadeError
 from evade.layers import LayerError, draw
@@ -47,9 +49,12 @@ def _hardware() -> list[Finding]:
     else:
         device = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
         bf16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    missing = missing_part("cuda" if torch.cuda.is_available() else "cpu")
     return [
         Finding("device", device),
-        Finding("threads", f"{torch.get_num_threads()}"),
+        Finding("threads", f"{torch.get_num_threads()} of {os.cpu_count()}; --machine.threads sets them for a run"),
+        Finding("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "not set: idle threads may spin")),
+        Finding("compile", f"no {missing}" if missing else "possible"),
         Finding("bf16", "supported by the hardware" if bf16 else "not supported by the hardware, emulated"),
     ]
 

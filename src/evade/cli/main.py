@@ -16,6 +16,7 @@ from evade.cli.report import report
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
 from evade.errors import EvadeError
+from evade.process import prepare_process
 
 MISTAKE = 2
 """Exit code for anything the user can mend; the message says how."""
@@ -41,6 +42,7 @@ OWN_WORDS: dict[str, Callable[[Sequence[str]], int]] = {"train": train, "resume"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    prepare_process()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if words and words[0] in OWN_WORDS:

@@ -25,7 +25,7 @@ class TensorFlowAdam(torch.optim.Adam):
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], learning_rate: float) -> None:
-        super().__init__(parameters, lr=learning_rate, betas=BETAS, eps=EPSILON)
+        super().__init__(parameters, lr=learning_rate, betas=BETAS, eps=EPSILON, fused=True)
         for group in self.param_groups:
             group["num_updates"] = 0
 

@@ -90,7 +90,7 @@ class ActorCritic(nn.Module):
         x = observation.flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
         x = x.contiguous(memory_format=torch.channels_last)
         for convolution in self.convolutions:
-            x = F.relu(convolution(x))
+            x = F.relu(convolution(x), inplace=True)
         # Rows, columns, channels: the original's order, and the one channels-last memory already has.
         features = x.permute(0, 2, 3, 1).flatten(1)
         if self.iteration_embedding is not None:

@@ -3,7 +3,8 @@ import json
 
 import pytest
 
-from evade.config import EVADE, differences, fingerprint, from_document, to_document
+from evade.config import EVADE, GameSpec, differences, fingerprint, from_document, to_document
+from evade.envs import spec
 from evade.errors import ConfigError, UnknownPreset
 from evade.presets import PRESETS, VARIANTS, build_config
 
@@ -36,6 +37,16 @@ def test_the_papers_schedule():
     steps = sum(schedule.dream_batches_in(i) for i in iterations) * config.dream.num_envs * config.dream.horizon
     assert steps == 28_800_000
     assert config.world_model.event_layers == EVADE
+
+
+def test_the_laptops_atari_keeps_the_papers_real_steps_and_has_few_values_to_predict():
+    config = build_config("atari-laptop", "evade")
+    paper = build_config("atari100k", "evade").schedule
+    assert [config.schedule.real_steps_in(i) for i in range(1, 31)] == [paper.real_steps_in(i) for i in range(1, 31)]
+    assert config.schedule.total_real_steps == 102_400
+    assert spec(config.game, config.env) == GameSpec(1, 42, 32, 16, 9)
+    # PPO's minibatches are as large in the game as in dreams.
+    assert config.collect.num_envs * config.collect.num_slices == config.dream.num_envs
 
 
 def test_the_fingerprint_is_of_what_can_change_learning():

@@ -10,6 +10,7 @@ from evade.envs import make_env
 from evade.envs.atari import build_atari
 from evade.envs.games import ATARI_100K, resolve
 from evade.errors import ExtraMissing
+from evade.presets import build_config
 
 MINIMAL_ACTIONS = {
     "alien": 18, "amidar": 10, "assault": 7, "asterix": 9, "bank_heist": 18, "battle_zone": 18,
@@ -33,6 +34,19 @@ def test_every_game_of_atari_100k_loads_and_steps(game):
     assert step.observation[0, 3].max() > 0
     assert step.reward.item() in (-1, 0, 1)
     assert not step.terminated.item()
+    env.close()
+
+
+def test_small_things_are_still_seen_at_the_laptops_size_and_greys():
+    settings = build_config("atari-laptop").env
+    env = make_env("atari/pong", seed=1, config=settings)
+    env.reset()
+    columns = set()
+    for _ in range(120):
+        field = env.step([0]).observation[0, -1, 0, 8:-5, 4:-5]  # between the walls and the bats
+        ball = (field != np.median(field)).any(axis=0)
+        columns |= set(np.flatnonzero(ball))
+    assert columns == set(range(field.shape[1]))
     env.close()
 
 

@@ -65,6 +65,7 @@ def test_a_large_reward_of_seaquest_is_learnt_as_one():
         ({"seed": -1}, "seed = -1 is not possible"),
         ({"num_frames": 0}, "num_frames = 0 is not possible"),
         ({"config": EnvConfig(frame_size=(5, 5))}, "minatar/breakout is a grid of 10x10 cells"),
+        ({"config": EnvConfig(grey_levels=4)}, "env.grey_levels = 4 .* minatar/breakout is a grid"),
         ({"config": EnvConfig(max_noops=5, time_limit=5)}, "above env.max_noops = 5"),
     ],
 )
@@ -84,6 +85,8 @@ def test_an_unknown_game_is_refused():
     ("settings", "field"),
     [
         ({"frame_size": (0, 80)}, "frame_size"),
+        ({"grey_levels": 1}, "grey_levels"),
+        ({"grey_levels": 257}, "grey_levels"),
         ({"frame_skip": 0}, "frame_skip"),
         ({"max_noops": -1}, "max_noops"),
         ({"time_limit": 0}, "time_limit"),

@@ -16,6 +16,11 @@ def test_a_grey_frame_becomes_three_equal_colours():
     assert (picture == frame[0, :, :, None]).all()
 
 
+def test_few_greys_are_drawn_from_black_to_white():
+    frame = np.array([[[0, 5, 15]]], np.uint8)
+    np.testing.assert_array_equal(draw_frame(frame, levels=16)[0, :, 0], [0, 85, 255])
+
+
 def test_a_grid_shows_its_first_channel_on_top_and_is_dark_where_it_is_empty():
     frame = np.zeros((3, 2, 2), np.uint8)
     frame[1, 0, 0] = frame[2, 0, 0] = frame[2, 1, 0] = frame[0, 1, 1] = 1

@@ -5,6 +5,7 @@ from gymnasium import spaces
 
 from evade.config import EnvConfig
 from evade.envs import make_env, spec
+from evade.envs.preprocess import area_resize, reduce_greys
 from evade.errors import ConfigError, UnsupportedGame
 from fake_games import PlainGame
 
@@ -68,10 +69,23 @@ def test_a_picture_can_be_reduced(register):
     np.testing.assert_array_equal(env.reset()[0, 0], mean.transpose(2, 0, 1))
 
 
-def test_a_grid_cannot_be_reduced(register):
+def test_a_picture_is_reduced_in_size_before_its_greys_are(register):
+    env = make_env(
+        register(PlainGame, space=picture_space((8, 6, 3)), observation=COLOUR),
+        config=EnvConfig(frame_size=(4, 3), grey_levels=16),
+    )
+    assert (env.spec.channels, env.spec.height, env.spec.width, env.spec.levels) == (1, 4, 3, 16)
+    greys = reduce_greys(area_resize(COLOUR, 4, 3), 16)
+    np.testing.assert_array_equal(env.reset()[0, 0], greys.transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"), [({"frame_size": (4, 3)}, r"frame_size = \(4, 3\)"), ({"grey_levels": 8}, "grey_levels = 8")]
+)
+def test_a_grid_cannot_be_reduced(register, settings, told):
     name = register(PlainGame, space=spaces.Box(0, 1, (3, 8, 6), np.uint8))
-    with pytest.raises(ConfigError, match=r"env.frame_size = \(4, 3\) .* shows a grid of 2 values"):
-        make_env(name, config=EnvConfig(frame_size=(4, 3)))
+    with pytest.raises(ConfigError, match=f"env.{told} .* shows a grid of 2 values"):
+        make_env(name, config=EnvConfig(**settings))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from evade.envs.games import Protocol
-from evade.envs.preprocess import MaxAndSkip, NoopStart, area_resize, clip_reward, follow_protocol
+from evade.envs.preprocess import MaxAndSkip, NoopStart, area_resize, clip_reward, follow_protocol, reduce_greys
 from evade.errors import ConfigError
 from fake_games import CountingGame, TapeGame
 
@@ -39,6 +39,29 @@ def test_frames_are_resized_as_by_the_original(golden, raw):
     np.testing.assert_array_equal(resized[0], golden["out/resized_frame0"])
     np.testing.assert_array_equal(resized[:, ::4], golden["out/resized_rows4"])
     np.testing.assert_array_equal(resized.sum(axis=(1, 2), dtype=np.int64), golden["out/resized_sums"])
+
+
+@given(
+    hnp.arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 3), st.sampled_from([1, 2, 3]))),
+    st.integers(2, 256),
+)
+def test_greys_are_equal_steps_of_exact_brightness(picture, levels):
+    shares = [Fraction(299, 1000), Fraction(587, 1000), Fraction(114, 1000)]
+    if picture.shape[2] != 3:
+        shares = [Fraction(1, picture.shape[2])] * picture.shape[2]
+    greys = reduce_greys(picture, levels)
+    assert greys.dtype == np.uint8
+    assert greys.shape == (*picture.shape[:2], 1)
+    for place in np.ndindex(picture.shape[:2]):
+        brightness = sum(share * int(value) for share, value in zip(shares, picture[place], strict=True))
+        assert greys[place] == int(brightness * levels / 256)
+
+
+def test_greys_go_from_black_to_white_and_256_of_a_grey_picture_change_nothing():
+    ramp = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    np.testing.assert_array_equal(reduce_greys(ramp, 256), ramp)
+    np.testing.assert_array_equal(reduce_greys(ramp.repeat(3, axis=2), 256), ramp)
+    np.testing.assert_array_equal(np.bincount(reduce_greys(ramp, 16).ravel()), [16] * 16)
 
 
 def test_rewards_are_clipped_and_rounded_as_by_the_original(golden):

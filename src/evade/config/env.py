@@ -51,6 +51,8 @@ class EnvConfig:
 
     frame_size: tuple[int, int] | None = None
     """Rows and columns a picture is reduced to. Original: 105 x 80. Channel grids keep their size."""
+    grey_levels: int | None = None
+    """Greys a picture is reduced to after its size, in one channel. Original: none, it keeps 3 colours x 256 values."""
     frame_skip: int | None = None
     """Frames of the game per step of the agent, which sees the maximum of the last two. Original: 4."""
     max_noops: int | None = None
@@ -70,6 +72,9 @@ class EnvConfig:
         if self.frame_size is not None:
             rule = "both must be at least 1"
             require(min(self.frame_size) >= 1, "env.frame_size", self.frame_size, rule)
+        if self.grey_levels is not None:
+            rule = "a grey is stored in one byte: 2 to 256 of them"
+            require(2 <= self.grey_levels <= 256, "env.grey_levels", self.grey_levels, rule)
         for field, least in (("frame_skip", 1), ("max_noops", 0), ("time_limit", 1)):
             value = getattr(self, field)
             require(value is None or value >= least, f"env.{field}", value, f"it must be at least {least}")

@@ -93,6 +93,8 @@ class Protocol:
     time_limit: int | None
     """None leaves the end to the game."""
     reward_range: tuple[int, int]
+    grey_levels: int | None = None
+    """None keeps the game's own colours."""
 
 
 PROTOCOLS: dict[Kind, Protocol] = {
@@ -108,7 +110,7 @@ PROTOCOLS: dict[Kind, Protocol] = {
 
 def choose_protocol(game: Game, config: EnvConfig) -> Protocol:
     """The protocol of the game's kind with the settings that are not None in its place."""
-    fields = ("frame_size", "frame_skip", "max_noops", "time_limit", "reward_range")
+    fields = ("frame_size", "grey_levels", "frame_skip", "max_noops", "time_limit", "reward_range")
     chosen = {field: getattr(config, field) for field in fields}
     return replace(PROTOCOLS[game.kind], **{field: value for field, value in chosen.items() if value is not None})
 

@@ -45,8 +45,9 @@ def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
 def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
     """One game by its protocol: frames uint8 `[C, H, W]`, raw rewards."""
     if game.kind == "minatar":
-        rule = f"{game.name} is a grid of 10x10 cells; it cannot be resized"
-        require(protocol.frame_size is None, "env.frame_size", protocol.frame_size, rule)
+        rule = f"{game.name} is a grid of 10x10 cells with objects in them, not a picture"
+        for field in ("frame_size", "grey_levels"):
+            require(getattr(protocol, field) is None, f"env.{field}", getattr(protocol, field), rule)
         minatar = MinAtarGame(
             game.id,
             sticky_probability=config.sticky_probability,
@@ -55,7 +56,8 @@ def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
         )
         return follow_protocol(minatar, protocol)
     build = build_atari if game.kind == "atari" else build_pixels
-    return FrameObservation(follow_protocol(build(game, config), protocol), game.name, protocol.frame_size)
+    env = follow_protocol(build(game, config), protocol)
+    return FrameObservation(env, game.name, protocol.frame_size, protocol.grey_levels)
 
 
 def _measure(env: Env, protocol: Protocol) -> GameSpec:

@@ -26,12 +26,14 @@ far apart under the three colour blindnesses as theirs do. A thirteenth channel 
 def draw_frame(frame: NDArray[np.uint8], levels: int, scale: int = 1) -> NDArray[np.uint8]:
     """Draw a frame `[C, H, W]` as an RGB picture `[H * scale, W * scale, 3]`.
 
-    Frames of 256 levels with 1 or 3 channels are pictures already. Any other frame is a grid of objects: a
+    Frames of 256 levels with 3 channels are pictures already; a single channel of more than 2 levels is drawn in
+    greys from black to white. Any other frame is a grid of objects: a
     cell takes the colour of its first channel that is not 0, so the player (channel 0 in MinAtar) is always
     on top.
     """
-    if levels == 256 and frame.shape[0] in (1, 3):
-        picture = np.broadcast_to(frame, (3, *frame.shape[1:])).transpose(1, 2, 0)
+    if (len(frame) == 3 and levels == 256) or (len(frame) == 1 and levels > 2):
+        bright = (frame.astype(np.uint16) * 255 // (levels - 1)).astype(np.uint8)
+        picture = np.broadcast_to(bright, (3, *frame.shape[1:])).transpose(1, 2, 0)
     else:
         # Row 0 stands for the empty cell: argmax finds it wherever all channels are 0.
         present = np.concatenate([~frame.any(axis=0, keepdims=True), frame != 0])

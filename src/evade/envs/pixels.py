@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evade.config import EnvConfig, require
 from evade.envs.games import Game
-from evade.envs.preprocess import Env, Frame, area_resize
+from evade.envs.preprocess import Env, Frame, area_resize, reduce_greys
 from evade.errors import UnsupportedGame
 
 MAX_CHANNELS = 64
@@ -62,23 +62,25 @@ def find_levels(space: gymnasium.Space[Any], name: str) -> int:
 
 
 class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
-    """Turn pictures and grids into frames: uint8 `[C, H, W]`, reduced by `area_resize` if a size is given.
+    """Turn pictures and grids into frames: uint8 `[C, H, W]`.
 
+    Pictures are reduced by `area_resize` if a size is given, then by `reduce_greys` if a number of greys is.
     `[H, W]` becomes one channel. Of three axes the last is the channels, unless the first is smaller than it.
     """
 
-    def __init__(self, env: Env, name: str, frame_size: tuple[int, int] | None) -> None:
+    def __init__(self, env: Env, name: str, frame_size: tuple[int, int] | None, grey_levels: int | None) -> None:
         super().__init__(env)
         self._levels = find_levels(env.observation_space, name)
-        self._name, self._frame_size = name, frame_size
+        self._name, self._frame_size, self._grey_levels = name, frame_size, grey_levels
         shape = env.observation_space.shape
         assert shape is not None
         self._shape = shape
         self._channels_first = len(shape) == 3 and shape[0] < shape[2]
-        rule = f"{name} shows a grid of {self._levels} values, not a picture; it cannot be resized"
-        require(frame_size is None or self._levels == 256, "env.frame_size", frame_size, rule)
+        rule = f"{name} shows a grid of {self._levels} values, not a picture; it cannot be reduced"
+        for field, value in (("frame_size", frame_size), ("grey_levels", grey_levels)):
+            require(value is None or self._levels == 256, f"env.{field}", value, rule)
         example = self.observation(np.zeros(shape, np.uint8))
-        self.observation_space = spaces.Box(0, self._levels - 1, example.shape, np.uint8)
+        self.observation_space = spaces.Box(0, (grey_levels or self._levels) - 1, example.shape, np.uint8)
 
     def observation(self, observation: NDArray[Any]) -> Frame:
         """One frame; `UnsupportedGame` if it breaks the promise of the environment's observation space."""
@@ -100,4 +102,6 @@ class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
         picture = picture.astype(np.uint8, copy=False)
         if self._frame_size is not None:
             picture = area_resize(picture, *self._frame_size)
+        if self._grey_levels is not None:
+            picture = reduce_greys(picture, self._grey_levels)
         return picture.transpose(2, 0, 1)

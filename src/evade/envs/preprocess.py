@@ -44,6 +44,18 @@ def area_resize(picture: Frame, height: int, width: int) -> Frame:
     return resized
 
 
+def reduce_greys(picture: Frame, levels: int) -> Frame:
+    """Reduce a picture `[H, W, C]` to `[H, W, 1]` with values 0 to `levels` - 1: equal steps of brightness.
+
+    Brightness is that of ITU-R BT.601, the 0.299 / 0.587 / 0.114 of television; a picture of any other number of
+    channels than 3 is as bright as their mean. Whole numbers throughout, so the result is exact on every machine.
+    """
+    weights = np.array((299, 587, 114) if picture.shape[2] == 3 else (1,) * picture.shape[2], np.int64)
+    brightness = picture.astype(np.int64) @ weights
+    greys: Frame = (brightness * levels // (256 * weights.sum())).astype(np.uint8)
+    return greys[:, :, None]
+
+
 def _sum_areas(values: NDArray[Any], axis: int, target: int, highest: int) -> NDArray[Any]:
     """Weighted sums along an axis, whose weights add up to its old size; no sum is above `highest`."""
     index, weight = _overlaps(values.shape[axis], target)

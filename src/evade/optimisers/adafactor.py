@@ -50,31 +50,49 @@ class Adafactor(torch.optim.Optimizer):
         for group in self.param_groups:
             made = group["num_updates"]
             decay = 1 - (made + 1) ** -DECAY_EXPONENT
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    update = _normalise(parameter.grad, self.state[parameter], decay)
-                    update /= _rms(update).clamp_min(1.0)
-                    scale = _rms(parameter).clamp_min(PARAMETER_SCALE_FLOOR) * self.schedule(made)
-                    parameter -= update * scale
+            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+            if parameters:
+                updates = self._normalise(parameters, decay)
+                scale = _rms(parameters).clamp_min(PARAMETER_SCALE_FLOOR) * self.schedule(made)
+                factors = scale / _rms(updates).clamp_min(1.0)
+                torch._foreach_mul_(updates, factors.unbind())
+                torch._foreach_sub_(parameters, updates)
             group["num_updates"] = made + 1
 
+    def _normalise(self, parameters: list[Tensor], decay: float) -> list[Tensor]:
+        """Divide gradients by their running root mean squares, after adding them to the running means."""
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        squares = torch._foreach_add(torch._foreach_mul(gradients, gradients), SQUARE_FLOOR)
+        values = [_mean_squares(square) for square in squares]
+        moments = [_moments(self.state[p], value) for p, value in zip(parameters, values, strict=True)]
+        flat = [moment for each in moments for moment in each]
+        torch._foreach_lerp_(flat, [value for each in values for value in each.values()], 1 - decay)
+        return [gradient * _inverse_root(each) for gradient, each in zip(gradients, moments, strict=True)]
 
-def _rms(x: Tensor) -> Tensor:
-    return x.square().mean().sqrt()
+
+def _rms(tensors: list[Tensor]) -> Tensor:
+    """The root mean square of each tensor, `[number of tensors]`."""
+    return torch.stack([tensor.square().mean() for tensor in tensors]).sqrt()
 
 
-def _normalise(gradient: Tensor, state: dict[str, Tensor], decay: float) -> Tensor:
-    """Divide a gradient by its running root mean square, after adding it to the running means."""
-    square = gradient.square() + SQUARE_FLOOR
-    if gradient.dim() < 2:
-        return gradient * _running(state, "moment", square, decay).rsqrt()
-    over_second = _running(state, "over_second", square.mean(1), decay)
-    over_first = _running(state, "over_first", square.mean(0), decay)
+def _mean_squares(square: Tensor) -> dict[str, Tensor]:
+    """What the running means take in of a variable's squared gradient."""
+    if square.dim() < 2:
+        return {"moment": square}
+    return {"over_second": square.mean(1), "over_first": square.mean(0)}
+
+
+def _moments(state: dict[str, Tensor], values: dict[str, Tensor]) -> list[Tensor]:
+    for name, value in values.items():
+        if name not in state:
+            state[name] = torch.zeros_like(value)
+    return [state[name] for name in values]
+
+
+def _inverse_root(moments: list[Tensor]) -> Tensor:
+    """One over the root of a variable's second moment, put together again where it is kept in factors."""
+    if len(moments) == 1:
+        return moments[0].rsqrt()
+    over_second, over_first = moments
     first_factor = (over_second / over_second.mean(0, keepdim=True)).rsqrt().unsqueeze(1)
-    return gradient * first_factor * over_first.rsqrt().unsqueeze(0)
-
-
-def _running(state: dict[str, Tensor], name: str, value: Tensor, decay: float) -> Tensor:
-    if name not in state:
-        state[name] = torch.zeros_like(value)
-    return state[name].lerp_(value, 1 - decay)
+    return first_factor * over_first.rsqrt().unsqueeze(0)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -54,11 +55,22 @@ def test_the_input_is_scaled_by_its_number_of_levels():
     torch.testing.assert_close(policy(grid).logits, pixels(grid * 255).logits)
 
 
-@pytest.mark.parametrize("shape", [(1, 4, 10, 10), (1, 2, 4, 10, 10), (1, 1, 3, 10, 10)])
+@pytest.mark.parametrize("shape", [(1, 4, 10, 10), (1, 0, 4, 10, 10), (1, 2, 3, 10, 10)])
 def test_a_wrong_shape_is_explained(shape):
     policy = build_policy(SMALL, MINATAR, num_frames=1)
     with pytest.raises(ShapeError, match=r"takes \[batch, frames, channels, height, width\] with 4 frames x channels"):
         policy(torch.zeros(shape, dtype=torch.uint8))
+
+
+def test_the_policy_may_look_at_the_last_frames_alone():
+    policy = build_policy(replace(SMALL, num_frames=2), MINATAR, num_frames=5)
+    grid = torch.randint(0, 2, (3, 5, 4, 10, 10), dtype=torch.uint8)
+    changed = grid.clone()
+    changed[:, :3] = 1 - changed[:, :3]
+    assert torch.equal(policy(grid).logits, policy(changed).logits)
+    assert torch.equal(policy(grid).logits, policy(grid[:, 3:]).logits)
+    changed[:, 3] = 1 - changed[:, 3]
+    assert not torch.equal(policy(grid).logits, policy(changed).logits)
 
 
 def test_an_iteration_table_starts_at_unknown():

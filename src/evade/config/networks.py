@@ -119,6 +119,9 @@ class PolicyConfig:
 
     filters: tuple[int, ...] = (32, 32)
     """Output channels of each convolution. Original: two of 32."""
+    num_frames: int | None = None
+    """The policy looks at so many of an observation's last frames; None for all of them (original). Few make PPO cheap
+    where one frame tells nearly all, though the world model may need many to foresee what the game's clocks will do."""
     kernel_size: int = 5
     """Rows and columns of each convolution's kernel. Original: 5."""
     stride: int = 2
@@ -155,6 +158,8 @@ class PolicyConfig:
             self.filters,
             "name at least one convolution, each with at least 1 filter",
         )
+        frames = self.num_frames
+        require(frames is None or frames >= 1, "policy.num_frames", frames, "it must be at least 1")
         sizes = "kernel_size stride hidden_size epochs minibatch_times"
         require_fields(self, "policy", sizes, at_least_one, "it must be at least 1")
         require_fields(self, "policy", "discount gae_lambda", lambda x: 0 <= x <= 1, "it must lie between 0 and 1")

@@ -190,6 +190,9 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         require(0 <= self.seed < 2**31, "seed", self.seed, "it must be a whole number from 0 to 2147483647")
+        seen, known = self.policy.num_frames, self.world_model.num_frames
+        rule = f"an observation has world_model.num_frames = {known} frames"
+        require(seen is None or seen <= known, "policy.num_frames", seen, rule)
         slice_length = self.schedule.real_steps // (self.collect.num_envs * self.collect.num_slices)
         for name in ("first_real_steps", "real_steps"):
             steps = getattr(self.schedule, name)

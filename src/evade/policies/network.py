@@ -47,7 +47,7 @@ class ActorCritic(nn.Module):
 
     Args:
         config: convolutions and hidden units.
-        in_channels: channels of the stacked frames together, K * C.
+        in_channels: channels of the frames it looks at together.
         levels: values one channel of one cell can take; the input is scaled to [0, 1].
         num_features: cells times channels of the last convolution's output.
         num_actions: size of the action set.
@@ -57,7 +57,7 @@ class ActorCritic(nn.Module):
         self, config: PolicyConfig, *, in_channels: int, levels: int, num_features: int, num_actions: int
     ) -> None:
         super().__init__()
-        self.levels = levels
+        self.in_channels, self.levels = in_channels, levels
         widths = (in_channels, *config.filters)
         self.convolutions = nn.ModuleList(
             SameConv2d(widths[i], widths[i + 1], config.kernel_size, config.stride) for i in range(len(widths) - 1)
@@ -79,15 +79,10 @@ class ActorCritic(nn.Module):
         """Action scores and value.
 
         Args:
-            observation: uint8 (or bool) `[B, K, C, H, W]`.
+            observation: uint8 (or bool) `[B, K, C, H, W]`; of more frames than it looks at, the last ones count.
             iteration: int64 `[B]`, rows of the iteration table where the network has one; 0, "unknown", if None.
         """
-        if observation.dim() != 5 or observation.shape[1] * observation.shape[2] != self.convolutions[0].in_channels:
-            raise ShapeError(
-                f"the observation has shape {tuple(observation.shape)}, but this policy takes [batch, frames, "
-                f"channels, height, width] with {self.convolutions[0].in_channels} frames x channels."
-            )
-        x = observation.flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
+        x = self._look(observation).flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
         x = x.contiguous(memory_format=torch.channels_last)
         for convolution in self.convolutions:
             x = F.relu(convolution(x), inplace=True)
@@ -104,15 +99,25 @@ class ActorCritic(nn.Module):
         hidden = F.relu(self.dense(features))
         return PolicyOutput(self.action_head(hidden), self.value_head(hidden).squeeze(1))
 
+    def _look(self, observation: Tensor) -> Tensor:
+        """The frames that count."""
+        needed = self.in_channels
+        if observation.dim() != 5 or needed % observation.shape[2] or needed > observation.shape[1:3].numel():
+            raise ShapeError(
+                f"the observation has shape {tuple(observation.shape)}, but this policy takes [batch, frames, "
+                f"channels, height, width] with {needed} frames x channels."
+            )
+        return observation[:, -(needed // observation.shape[2]) :]
+
 
 def build_policy(config: PolicyConfig, game: GameSpec, num_frames: int) -> ActorCritic:
-    """A new policy for a game, weights from torch's global generator."""
+    """A new policy for a game and observations of K frames, weights from torch's global generator."""
     height, width = game.height, game.width
     for _ in config.filters:
         height, width = math.ceil(height / config.stride), math.ceil(width / config.stride)
     return ActorCritic(
         config,
-        in_channels=num_frames * game.channels,
+        in_channels=(config.num_frames or num_frames) * game.channels,
         levels=game.levels,
         num_features=height * width * config.filters[-1],
         num_actions=game.num_actions,

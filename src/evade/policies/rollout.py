@@ -9,7 +9,9 @@ from evade.records import Rollout
 
 
 @torch.no_grad()
-def roll_out(policy: Policy, env: Environment, num_steps: int, generator: torch.Generator) -> Rollout:
+def roll_out(
+    policy: Policy, env: Environment, num_steps: int, generator: torch.Generator, num_frames: int | None = None
+) -> Rollout:
     """Begin all games and play them for `num_steps`, sampling from the policy (temperature 1).
 
     Nothing in the loop waits for the device: buffers are made once, and no tensor is read on the host.
@@ -19,11 +21,13 @@ def roll_out(policy: Policy, env: Environment, num_steps: int, generator: torch.
         env: N games or dreams.
         num_steps: T.
         generator: on the observations' device.
+        num_frames: how many of an observation's last frames the policy is shown, and are kept; None for all.
 
     Returns:
         `[T, N]` steps; the last one is closed by the value of where it led.
     """
-    observation = env.reset()
+    kept = slice(-num_frames if num_frames else None, None)
+    observation = env.reset()[:, kept]
     shape, device = (num_steps, env.num_envs), observation.device
     observations = torch.empty((num_steps, *observation.shape), dtype=torch.uint8, device=device)
     action = torch.empty(shape, dtype=torch.long, device=device)
@@ -41,8 +45,8 @@ def roll_out(policy: Policy, env: Environment, num_steps: int, generator: torch.
         step = env.step(chosen)
         reward[t], terminated[t], truncated[t] = step.reward, step.terminated, step.truncated
         if step.final_observation is not None:
-            next_value[t] = policy(step.final_observation).value
-        observation = step.observation
+            next_value[t] = policy(step.final_observation[:, kept]).value
+        observation = step.observation[:, kept]
     last = policy(observation).value
     next_value[-1] = _unless_cut_off(next_value[-1], last, truncated[-1])
     return Rollout(observations, action, log_prob, value, next_value, reward, terminated, truncated)

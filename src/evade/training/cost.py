@@ -60,6 +60,7 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
         limit = config.world_model.max_gradient_norm
         fit_cost = _measure(lambda: fit_update(model, optimiser, batch, limit), repeats)
         draw(model.eval())
+        frames = config.policy.num_frames
         short = max(-(-config.policy.minibatch_times // config.policy.epochs), 2)
         plain, env = (
             DreamEnv(
@@ -70,9 +71,9 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
             )
             for compiler in (Compiler(False), Compiler(should_compile(config)))
         )
-        rollout = roll_out(policy, env, short, generator)
-        flops = _count(lambda: roll_out(policy, plain, short, generator))
-        dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator), repeats))
+        rollout = roll_out(policy, env, short, generator, frames)
+        flops = _count(lambda: roll_out(policy, plain, short, generator, frames))
+        dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator, frames), repeats))
         policy_optimiser = build_policy_optimiser(policy, config.policy)
         improve_cost = _measure(lambda: improve(policy, policy_optimiser, rollout, config.policy, generator), repeats)
     # PPO's cost grows with the number of minibatches, so it is scaled from the short rollout to the horizon.

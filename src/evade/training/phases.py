@@ -59,7 +59,8 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     seed = derive_seed(config.seed, "games", state.iteration) % 2**31
     games = make_env(config.game, config.collect.num_envs, seed, config.env, config.world_model.num_frames)
     env = RealEnv(games, run.device, progress=lambda done: run.passing(state, done))
-    rollout = roll_out(state.policy, env, steps // config.collect.num_envs, state.generator)
+    num_steps = steps // config.collect.num_envs
+    rollout = roll_out(state.policy, env, num_steps, state.generator, config.policy.num_frames)
     env.close()
     state.replay.add(env.chunk(), write_atomically)
     values: dict[str, float | Tensor] = {"real_steps": state.replay.num_steps, "real_episodes": len(env.episodes)}
@@ -157,7 +158,7 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
         generator=state.generator,
     )
     for batch in range(state.progress + 1, total + 1):
-        rollout = roll_out(state.policy, env, config.dream.horizon, state.generator)
+        rollout = roll_out(state.policy, env, config.dream.horizon, state.generator, config.policy.num_frames)
         metrics = improve(state.policy, state.policy_optimiser, rollout, config.policy, state.generator)
         if is_point(batch, total):
             run.log(state, batch, measure_dreams(rollout) | metrics)

@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from evade.config import EVADE, GameSpec, WorldModelConfig
 from evade.dreams import DreamEnv
 from evade.envs.games import MINATAR
 from evade.envs.minatar import MinAtarGame
 from evade.layers import draw
+from evade.policies import build_policy
 from evade.policies.rollout import roll_out
+from evade.presets import build_config
 from evade.records import Prediction
 from evade.world_models import build_world_model
 from fake_worlds import PerfectModel, ScriptedPolicy, twin
@@ -122,3 +125,68 @@ def test_nothing_inside_a_dream_rollout_waits_for_the_host(monkeypatch):
     for name in ("item", "cpu", "tolist", "numpy", "__bool__", "__int__", "__float__"):
         monkeypatch.setattr(torch.Tensor, name, refuse)
     roll_out(policy, env, 3, torch.Generator())
+
+
+class OperationLog(TorchDispatchMode):
+    """Writes down every operation with the shapes of its results; refuses what would stop a captured graph."""
+
+    FORBIDDEN = ("_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "unique", "equal", "item")
+
+    def __init__(self):
+        super().__init__()
+        self.steps = [[]]
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name = function.name().removeprefix("aten::").partition(".")[0]
+        assert not any(name == word or name.startswith(f"{word}_") for word in self.FORBIDDEN), name
+        assert "device" not in (kwargs or {}) or name != "_to_copy", "a copy to another device"
+        masks = [each for each in (args[1] if name == "index" else ()) if each is not None and each.dtype == torch.bool]
+        assert not masks, "a mask's length is known only on the device"
+        result = function(*args, **(kwargs or {}))
+        tensors = result if isinstance(result, tuple | list) else [result]
+        self.steps[-1].append((name, [tuple(each.shape) for each in tensors if isinstance(each, torch.Tensor)]))
+        return result
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_every_step_of_a_dream_is_the_same_operations_on_the_same_shapes(ends, monkeypatch):
+    torch.manual_seed(0)
+    game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
+    config = WorldModelConfig(
+        num_frames=2, hidden_size=8, depth=2, predicts_end=True, event_layers=EVADE, sigma_init=0.5
+    )
+    model = build_world_model(config, game).eval()
+    draw(model)
+    torch.nn.init.constant_(model.end_head.output.bias, 100.0 if ends else -100.0)
+    policy = build_policy(build_config("smoke").policy, game, 2)
+    env = DreamEnv(model, 4, lambda count: torch.randint(0, 2, (count, 2, 4, 10, 10), dtype=torch.uint8))
+    roll_out(policy, env, 1, torch.Generator())  # position signals are made at the first call
+    log = OperationLog()
+    reset, step = env.reset, env.step
+
+    def unwatched_reset():
+        # Start states come from the host, before the loop.
+        with _disable_current_modes():
+            return reset()
+
+    def counted_step(action):
+        log.steps.append([])
+        return step(action)
+
+    monkeypatch.setattr(env, "reset", unwatched_reset)
+    monkeypatch.setattr(env, "step", counted_step)
+    with log:
+        rollout = roll_out(policy, env, 5, torch.Generator())
+    assert rollout.terminated.all() if ends else not rollout.terminated.any()
+    # From one step to the next; the first part is what comes before them, the last what closes the rollout.
+    _, first, *others, _ = log.steps
+    assert len(others) == 3
+    assert len(first) > 50
+    assert all(other == first for other in others)
+
+
+def test_reading_a_tensor_on_the_host_would_be_noticed():
+    with OperationLog(), pytest.raises(AssertionError, match="_local_scalar_dense"):
+        torch.ones(1).item()
+    with OperationLog(), pytest.raises(AssertionError, match="mask"):
+        torch.ones(3)[torch.tensor([True, False, True])]

@@ -75,6 +75,18 @@ def test_a_run_killed_at_random_times_ends_as_if_it_had_not_been(reference, tmp_
     crashing.chaos(tmp_path, "minatar", reference("minatar"), kills=4, seed=0, longest=6.0)
 
 
+def test_a_compiled_run_killed_between_dreams_ends_as_if_it_had_not_been(monkeypatch, tmp_path):
+    compiled = ("--machine.compile", "on", "--schedule.iterations", "1")
+    # The first process compiles; the others find its code in the cache, and must go on exactly as it did.
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    killed, straight = tmp_path / "killed", tmp_path / "straight"
+    code, output = crashing.run(killed, "minatar", "improve:update:2", compiled)
+    assert code == -signal.SIGKILL, output
+    for place in (killed, straight):
+        assert "compiled predict in" in crashing.finish(place, "minatar", compiled)
+    assert crashing.digest(killed) == crashing.digest(straight)
+
+
 def test_different_seeds_give_different_runs(reference, tmp_path):
     crashing.finish(tmp_path, "minatar", ("--seed", "4"))
     assert crashing.digest(tmp_path)["policy.safetensors"] != reference("minatar")["policy.safetensors"]

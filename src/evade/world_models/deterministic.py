@@ -139,10 +139,11 @@ class DeterministicWorldModel(nn.Module):
         is the one for fitting.
         """
         config = self.config
+        # First, because this is the only question asked of the host: what follows is one graph to a compiler.
+        reward_class = self._reward_class(batch.reward)
         observation = batch.observation
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)
-        reward_class = self._reward_class(batch.reward)
         with self._autocast(observation):
             features, reward, end = self._body(observation, batch.action)
         frame_loss = compute_pixel_loss(features, self.frame_head, batch.next_frame, config.loss_cutoff)

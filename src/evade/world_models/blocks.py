@@ -143,8 +143,8 @@ class ActionInjection(nn.Module):
 class Dropout(nn.Module):
     """Dropout that takes four decisions from each 64-bit random number.
 
-    Drawing one number for each value was a tenth of a fit step. The probability is kept to 1 / 65536, and the values
-    that stay are scaled for the probability that is really used, so that their mean is right.
+    Drawing one number for each value was 6 % of a fit step at the paper's size. The probability is kept to 1 / 65536,
+    and the values that stay are scaled for the probability that is really used, so that their mean is right.
 
     Args:
         probability: of a value to become zero while fitting, below 1.

@@ -34,7 +34,7 @@ def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff:
     weight, bias = head.weight, head.bias
     size = _piece_size(weight)
     with torch.autocast(features.device.type, enabled=False):
-        # One piece is all there is at MinAtar's size, and torch's own operations are as fast there.
+        # One piece is all there is at MinAtar's size: nothing to save there, so torch's own operations do.
         if cells.shape[0] <= size:
             scores = _scores(cells, weight.to(cells.dtype), bias, target.shape[1])
             return clipped_cross_entropy(scores, target.long(), cutoff).mean()

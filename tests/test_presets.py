@@ -82,6 +82,19 @@ def test_a_document_with_unknown_or_missing_settings_is_refused():
         from_document(document | {"seed": "three"})
 
 
+def test_a_document_from_before_a_setting_existed_is_the_run_it_was():
+    config = build_config("smoke", "evade")
+    document = to_document(config)
+    del document["world_model"]["precision"]
+    assert from_document(document) == config
+    low = dataclasses.replace(config, world_model=dataclasses.replace(config.world_model, precision="bfloat16"))
+    assert from_document(to_document(low)) == low
+    assert differences(config, low) == ["world_model.precision: 'float32' in the run, 'bfloat16' now"]
+    # As computed by the version without the setting.
+    assert fingerprint(config) == "b7160248ae9c"
+    assert fingerprint(low) != fingerprint(config)
+
+
 @pytest.mark.parametrize(("preset", "variant"), [("nope", "evade"), ("smoke", "nope")])
 def test_unknown_names_list_the_known_ones(preset, variant):
     with pytest.raises(UnknownPreset, match="'nope': choose one of"):

@@ -2,13 +2,22 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from evade.world_models.blocks import Activation, CellNorm, PositionSignal, Standardise, initialise, position_signal
+from evade.world_models.blocks import (
+    Activation,
+    CellNorm,
+    Dropout,
+    PositionSignal,
+    Standardise,
+    initialise,
+    position_signal,
+)
 
 
+@settings(deadline=None)
 @given(channels=st.integers(4, 40), height=st.integers(1, 9), width=st.integers(1, 9))
 def test_position_signal_entry_by_entry(channels, height, width):
     signal = position_signal(channels, height, width)
@@ -66,3 +75,40 @@ def test_kernels_start_with_variance_scaling(layer):
     assert layer.weight.abs().max().item() == pytest.approx(math.sqrt(3 * 1.3 / fans), rel=1e-3)
     assert layer.weight.var().item() == pytest.approx(1.3 / fans, rel=0.02)
     assert not layer.bias.any()
+
+
+@pytest.mark.parametrize("memory", [torch.channels_last, torch.contiguous_format])
+@pytest.mark.parametrize("probability", [0.1, 0.5, 0.99])
+def test_dropout_zeroes_its_share_and_keeps_the_mean(probability, memory):
+    torch.manual_seed(0)
+    x = torch.ones(3, 7, 101, 99).contiguous(memory_format=memory).requires_grad_()
+    y = Dropout(probability)(x)
+    dropped = (y == 0).float().mean().item()
+    deviation = math.sqrt(probability * (1 - probability) / x.numel())
+    assert dropped == pytest.approx(probability, abs=5 * deviation)
+    assert torch.equal(y.unique(), torch.tensor([0, 1 / (1 - round(probability * 2**16) / 2**16)]))
+    # Neighbours come from one random number, and must not know of each other.
+    together = ((y[:, 1:] == 0) & (y[:, :-1] == 0)).float().mean().item()
+    assert together == pytest.approx(probability**2, abs=0.005)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
+def test_dropout_is_nothing_at_zero_and_outside_fitting():
+    x = torch.randn(2, 3, 4, 5)
+    before = torch.get_rng_state()
+    assert Dropout(0.0)(x) is x
+    assert Dropout(0.5).eval()(x) is x
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_activations_stay_in_channels_last_memory():
+    order = {"memory_format": torch.channels_last}
+    x = torch.randn(2, 8, 5, 7).contiguous(**order)
+    stages = [PositionSignal(), CellNorm(8), Dropout(0.5), Activation("relu")]
+    assert all(stage(x).is_contiguous(**order) for stage in stages)
+    for dtype in (torch.float32, torch.bfloat16):
+        signal = PositionSignal()
+        signal(x.to(dtype))
+        assert signal.signal.dtype == dtype
+        assert signal.signal.permute(1, 2, 0).is_contiguous()

@@ -1,5 +1,7 @@
 import numpy as np
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import goldens
 from evade.world_models.blocks import Standardise
@@ -36,3 +38,19 @@ def test_the_share_of_replaced_cells_is_the_probability():
 def test_no_noise_at_probability_zero():
     observation = torch.randint(0, 2, (2, 1, 4, 10, 10), dtype=torch.uint8)
     assert torch.equal(add_pixel_noise(observation, 0.0), observation)
+
+
+@given(
+    batch=st.integers(1, 3),
+    frames=st.integers(1, 3),
+    height=st.integers(1, 5),
+    highest=st.sampled_from([1, 3, 255]),
+    seed=st.integers(0, 1000),
+)
+@settings(deadline=None)
+def test_the_counted_median_is_the_lower_of_the_middle_two(batch, frames, height, highest, seed):
+    generator = torch.Generator().manual_seed(seed)
+    shape = (batch, frames, 3, height, 2)
+    observation = torch.randint(0, highest + 1, shape, dtype=torch.uint8, generator=generator)
+    expected = [sorted(values)[(len(values) - 1) // 2] for values in observation.transpose(0, 2).flatten(1).tolist()]
+    assert median_colour(observation).tolist() == expected

@@ -12,6 +12,18 @@ from evade.errors import ConfigError
 SCHEMA = 1
 """Raised when the meaning or the names of settings change."""
 
+ADDED: dict[str, Any] = {
+    "collect.pads_starts": False,
+    "dream.sticky_probability": 0.0,
+    "env.grey_levels": None,
+    "machine.compile": "off",
+    "policy.num_frames": None,
+    "world_model.precision": "float32",
+    "world_model.reward_estimate": "likeliest",
+}
+"""Settings that came after the first documents of this schema, and what was done before there was a choice: documents
+may lack them, and a run with that value is the run it was before."""
+
 
 def to_document(config: RunConfig) -> dict[str, Any]:
     """The settings as JSON values, with the schema number."""
@@ -20,7 +32,10 @@ def to_document(config: RunConfig) -> dict[str, Any]:
 
 
 def from_document(document: dict[str, Any]) -> RunConfig:
-    """The settings of a document; unknown, missing or impossible ones are a `ConfigError`."""
+    """The settings of a document; unknown, missing or impossible ones are a `ConfigError`.
+
+    Those of `ADDED` may be missing.
+    """
     schema = document.get("schema")
     if schema != SCHEMA:
         raise ConfigError(f"the settings have schema {schema!r}, but this version reads schema {SCHEMA}.")
@@ -35,6 +50,7 @@ def _build(kind: type[Any], document: Any, place: str) -> Any:
     if not isinstance(document, dict):
         raise ConfigError(f"{place or 'the document'} = {document!r} is not possible: it must be a section.")
     names = {field.name for field in fields(kind)}
+    document = {name: ADDED[place + name] for name in names if place + name in ADDED} | document
     wrong = sorted(document.keys() ^ names)
     if wrong:
         told = ", ".join(f"{place}{name} is {'unknown' if name in document else 'missing'}" for name in wrong)
@@ -76,5 +92,8 @@ def fingerprint(config: RunConfig) -> str:
     """Twelve hexadecimal digits of all settings that can change what is learnt, the run's length excluded."""
     flat = flatten(to_document(config))
     identity = {name: value for name, value in flat.items() if not name.startswith("machine.")}
+    for name, former in ADDED.items():
+        if identity.get(name) == former:
+            del identity[name]
     del identity["schedule.iterations"]
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

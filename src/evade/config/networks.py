@@ -44,6 +44,9 @@ class WorldModelConfig:
     between draws of the event layers even where no reward has been seen yet, so that there is something to find out."""
     predicts_end: bool = False
     """Add a head for the end of an episode. Original: no; MinAtar ends a game at death, so there it is needed."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Number type of convolutions and matrix products. Original: float32. With bfloat16, weights, layer norms' and
+    losses' arithmetic and the scores of reward and end stay float32; see docs/decisions/0006-precision.md."""
 
     event_layers: tuple[EventLayer, ...] = ()
     """Event layers of the reward path in order of insertion: `()` is SimPLe(30), `EVADE` the paper's agent."""
@@ -102,6 +105,7 @@ class WorldModelConfig:
         require_fields(self, "world_model", rates, finite_positive, "it must be finite and positive")
         require_choice("world_model.activation", self.activation, ("relu", "belu"))
         require_choice("world_model.reward_estimate", self.reward_estimate, ("likeliest", "expected"))
+        require_choice("world_model.precision", self.precision, ("float32", "bfloat16"))
         require_choice("world_model.event_init", self.event_init, ("identity", "random"))
         for name in self.event_layers:
             require_choice("world_model.event_layers", name, get_args(EventLayer))

@@ -1,5 +1,8 @@
 """SimPLe's deterministic next-frame and reward model, with EVaDE's reward path."""
 
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -19,6 +22,7 @@ from evade.world_models.blocks import (
 )
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
+from evade.world_models.pixel_loss import compute_pixel_loss, predict_pixels
 from evade.world_models.pixel_noise import add_pixel_noise
 
 
@@ -89,6 +93,18 @@ class DeterministicWorldModel(nn.Module):
             observation: uint8 (or bool) `[B, K, C, H, W]`, K = `config.num_frames`, values 0 to `levels` - 1.
             action: int64 `[B]`, taken at the last frame.
         """
+        with self._autocast(observation):
+            features, reward, end = self._body(observation, action)
+            frame = self.frame_head(features.permute(0, 2, 3, 1)).unflatten(-1, (self.channels, self.levels))
+        return Logits(frame, reward, end)
+
+    def _autocast(self, observation: Tensor) -> AbstractContextManager[Any]:
+        if self.config.precision == "bfloat16":
+            return torch.autocast(observation.device.type, dtype=torch.bfloat16)
+        return nullcontext()
+
+    def _body(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The frame head's features `[B, hidden_size, H, W]`, and the other heads' scores."""
         self._check(observation, action)
         embedded_action = self.action_embedding(action)
         x = self._embed(observation)
@@ -107,10 +123,9 @@ class DeterministicWorldModel(nn.Module):
         reward_map = x
         if self.reward_path is not None:
             reward_map = self.reward_path(parting, self._event_stages(), skips[branch:], embedded_action)
-        frame = self.frame_head(x.permute(0, 2, 3, 1)).unflatten(-1, (self.channels, self.levels))
         reward = self.reward_head(bottleneck, reward_map)
         end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
-        return Logits(frame, reward, end)
+        return x, reward, end
 
     def _embed(self, observation: Tensor) -> Tensor:
         stacked: Tensor = self.standardise(observation.flatten(1, 2).float())
@@ -124,19 +139,20 @@ class DeterministicWorldModel(nn.Module):
         is the one for fitting.
         """
         config = self.config
+        # First, because this is the only question asked of the host: what follows is one graph to a compiler.
+        reward_class = self._reward_class(batch.reward)
         observation = batch.observation
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)
-        logits = self(observation, batch.action)
-        reward_class = self._reward_class(batch.reward)
-        target = batch.next_frame.permute(0, 2, 3, 1).long()
-        frame_loss = clipped_cross_entropy(logits.frame, target, config.loss_cutoff).mean()
-        reward_loss = clipped_cross_entropy(logits.reward, reward_class, config.loss_cutoff).mean()
+        with self._autocast(observation):
+            features, reward, end = self._body(observation, batch.action)
+        frame_loss = compute_pixel_loss(features, self.frame_head, batch.next_frame, config.loss_cutoff)
+        reward_loss = clipped_cross_entropy(reward, reward_class, config.loss_cutoff).mean()
         total = frame_loss + reward_loss
-        reward_accuracy = (logits.reward.detach().argmax(-1) == reward_class).float().mean()
+        reward_accuracy = (reward.detach().argmax(-1) == reward_class).float().mean()
         metrics = {"frame_loss": frame_loss, "reward_loss": reward_loss, "reward_accuracy": reward_accuracy}
-        if logits.end is not None:
-            end_loss = clipped_binary_cross_entropy(logits.end, batch.terminated, config.loss_cutoff).mean()
+        if end is not None:
+            end_loss = clipped_binary_cross_entropy(end, batch.terminated, config.loss_cutoff).mean()
             total = total + end_loss
             metrics["end_loss"] = end_loss
         if config.kl_weight > 0:
@@ -151,25 +167,28 @@ class DeterministicWorldModel(nn.Module):
 
         Call it on a model in `.eval()` mode, with a draw held or the mean in use.
         """
-        logits = self(observation, action)
-        frame = logits.frame.argmax(-1).to(torch.uint8).permute(0, 3, 1, 2)
-        reward = self._decide_reward(logits.reward)
-        terminated = torch.zeros_like(action, dtype=torch.bool) if logits.end is None else logits.end > 0
+        with self._autocast(observation):
+            features, reward_scores, end = self._body(observation, action)
+        frame = predict_pixels(features, self.frame_head, self.channels)
+        reward = self._decide_reward(reward_scores)
+        terminated = torch.zeros_like(action, dtype=torch.bool) if end is None else end > 0
         return Prediction(frame, reward, terminated)
 
     @torch.no_grad()
     def expected_reward(self, observation: Tensor, action: Tensor) -> Tensor:
         """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
-        return self._mean_reward(self(observation, action).reward)
+        with self._autocast(observation):
+            scores = self._body(observation, action)[1]
+        return self._mean_reward(scores)
 
-    def _decide_reward(self, logits: Tensor) -> Tensor:
+    def _decide_reward(self, scores: Tensor) -> Tensor:
         if self.config.reward_estimate == "expected":
-            return self._mean_reward(logits)
-        return (logits.argmax(-1) + self.lowest_reward).float()
+            return self._mean_reward(scores)
+        return (scores.argmax(-1) + self.lowest_reward).float()
 
-    def _mean_reward(self, logits: Tensor) -> Tensor:
-        values = torch.arange(self.num_reward_classes, device=logits.device) + self.lowest_reward
-        return (logits.float().softmax(-1) * values).sum(-1)
+    def _mean_reward(self, scores: Tensor) -> Tensor:
+        values = torch.arange(self.num_reward_classes, device=scores.device) + self.lowest_reward
+        return (scores.softmax(-1) * values).sum(-1)
 
     def _reward_class(self, reward: Tensor) -> Tensor:
         reward_class = reward.long() - self.lowest_reward

@@ -75,7 +75,7 @@ class RewardPath(nn.Module):
 
 
 class PooledHead(nn.Module):
-    """Spatial means of two maps, one hidden ReLU layer, linear scores.
+    """Spatial means of two maps, one hidden ReLU layer, linear scores; always in the weights' own precision.
 
     Args:
         in_channels: channels of both maps together.
@@ -92,6 +92,7 @@ class PooledHead(nn.Module):
 
     def forward(self, bottleneck: Tensor, last_map: Tensor) -> Tensor:
         """`[B, C1, h, w]` and `[B, C2, H, W]` to `[B, num_outputs]`."""
-        pooled = torch.cat([bottleneck.mean(dim=(2, 3)), last_map.mean(dim=(2, 3))], dim=1)
-        scores: Tensor = self.output(self.activation(self.hidden(pooled)))
+        with torch.autocast(last_map.device.type, enabled=False):
+            means = [x.to(self.hidden.weight.dtype).mean(dim=(2, 3)) for x in (bottleneck, last_map)]
+            scores: Tensor = self.output(self.activation(self.hidden(torch.cat(means, dim=1))))
         return scores

@@ -93,9 +93,15 @@ def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) 
     )
 
 
-def _time(work: Callable[[], object], repeats: int) -> StepCost:
+def count_flops(work: Callable[[], object]) -> float:
+    """Floating-point operations of the matrix products and convolutions in one call, which is made."""
     with FlopCounterMode(display=False) as counter:
         work()
+    return float(counter.get_total_flops())
+
+
+def _time(work: Callable[[], object], repeats: int) -> StepCost:
+    flops = count_flops(work)
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -103,4 +109,4 @@ def _time(work: Callable[[], object], repeats: int) -> StepCost:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - start)
-    return StepCost(float(counter.get_total_flops()), median(seconds))
+    return StepCost(flops, median(seconds))

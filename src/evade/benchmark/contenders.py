@@ -1,0 +1,130 @@
+"""The ways of computing that are compared, and the one place where each is switched on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, ParamSpec, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from evade.benchmark.plain import PlainPolicy, PlainWorldModel
+from evade.config import GameSpec, RunConfig
+from evade.interfaces import WorldModel
+from evade.policies import build_policy_optimiser
+from evade.policies.acting import Policy
+from evade.policies.network import PolicyOutput
+from evade.records import Loss, Prediction, Transitions
+from evade.training.assemble import build_networks
+from evade.world_models import build_world_model_optimiser
+
+Precision = Literal["float32", "bfloat16"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way of computing the same steps."""
+
+    name: str
+    precision: Precision
+    is_compiled: bool = False
+    is_plain: bool = False
+
+
+PLAIN = Contender("plain", "float32", is_plain=True)
+FLOAT32 = Contender("float32", "float32")
+BFLOAT16 = Contender("bfloat16", "bfloat16")
+FLOAT32_COMPILED = Contender("float32 compiled", "float32", is_compiled=True)
+BFLOAT16_COMPILED = Contender("bfloat16 compiled", "bfloat16", is_compiled=True)
+
+
+class Contestant(NamedTuple):
+    """A contender's networks, ready to be timed."""
+
+    network: nn.Module
+    """The module that owns the world model's weights and modes."""
+    model: WorldModel
+    """How the world model is called."""
+    model_optimiser: torch.optim.Optimizer
+    policy: Policy
+    """How the policy is called."""
+    policy_optimiser: torch.optim.Optimizer
+
+
+def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) -> Contestant:
+    """Fresh networks by the run's own builders, the same weights for every contender."""
+    policy, model = build_networks(config, game)
+    if contender.is_plain:
+        plain_model, plain_policy = PlainWorldModel(model), PlainPolicy(policy)
+        return Contestant(
+            plain_model,
+            plain_model,
+            build_world_model_optimiser(plain_model.network),
+            plain_policy,
+            build_policy_optimiser(plain_policy.network, config.policy),
+        )
+    contestant = Contestant(
+        model,
+        model,
+        build_world_model_optimiser(model),
+        policy,
+        build_policy_optimiser(policy, config.policy),
+    )
+    if contender.precision == "bfloat16":
+        contestant = use_bfloat16(contestant)
+    if contender.is_compiled:
+        contestant = compile_dream_step(contestant)
+    return contestant
+
+
+def use_bfloat16(contestant: Contestant) -> Contestant:
+    """Matrix products and convolutions of both networks in bfloat16."""
+    model, policy = contestant.model, contestant.policy
+    return contestant._replace(
+        model=SwitchedModel(_under_autocast(model.compute_loss), _under_autocast(model.predict)),
+        policy=Bfloat16Policy(policy),
+    )
+
+
+def compile_dream_step(contestant: Contestant) -> Contestant:
+    """The world model's next step as one compiled graph for one batch size."""
+    model = contestant.model
+    return contestant._replace(model=SwitchedModel(model.compute_loss, torch.compile(model.predict, dynamic=False)))
+
+
+class SwitchedModel:
+    """A world model whose two calls have been replaced."""
+
+    def __init__(
+        self, compute_loss: Callable[[Transitions], Loss], predict: Callable[[Tensor, Tensor], Prediction]
+    ) -> None:
+        self._compute_loss, self._predict = compute_loss, predict
+
+    def compute_loss(self, batch: Transitions) -> Loss:
+        """As the world model's."""
+        return self._compute_loss(batch)
+
+    def predict(self, observation: Tensor, action: Tensor) -> Prediction:
+        """As the world model's."""
+        return self._predict(observation, action)
+
+
+class Bfloat16Policy:
+    """A policy computed in bfloat16 whose scores come back as float32, which sampling and PPO need."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._forward = _under_autocast(policy)
+
+    def __call__(self, observation: Tensor) -> PolicyOutput:
+        """As the policy's."""
+        return PolicyOutput(*(field.float() for field in self._forward(observation)))
+
+
+def _under_autocast(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    def cast_inside(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with torch.autocast("cpu", torch.bfloat16):
+            return call(*args, **kwargs)
+
+    return cast_inside

@@ -38,7 +38,9 @@ def load_lines(report: Report) -> list[str]:
 
 
 def _table(title: str, *columns: str, left: int) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", min_width=len(title)
+    )
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index < left else "right", no_wrap=True)
     return table

@@ -35,7 +35,12 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings, the self-test last."""
-    return [*_versions(), *_hardware(), *_extras(), _self_test()]
+    return [*describe_machine(), *_extras(), _self_test()]
+
+
+def describe_machine() -> list[Finding]:
+    """What a measurement depends on: versions, device, threads, bf16."""
+    return [*_versions(), *_hardware()]
 
 
 def _versions() -> list[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import tyro
 
 from evade import __version__
+from evade.cli.benchmark import benchmark
 from evade.cli.compare import compare
 from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "explain": explain,
     "paper": paper,
     "report": report,
+    "benchmark": benchmark,
     "doctor": doctor,
 }
 

@@ -18,6 +18,7 @@ ADDED: dict[str, Any] = {
     "env.grey_levels": None,
     "machine.compile": "off",
     "policy.num_frames": None,
+    "policy.precision": "float32",
     "world_model.precision": "float32",
     "world_model.reward_estimate": "likeliest",
 }

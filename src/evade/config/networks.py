@@ -132,6 +132,9 @@ class PolicyConfig:
     """Stride of each convolution. Original: 2."""
     hidden_size: int = 128
     """Units of the dense layer under both heads. Original: 128."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Number type of the convolutions and the dense layer. Original: float32. With bfloat16, weights, both heads and
+    all of PPO's arithmetic stay float32."""
     num_iteration_embeddings: int = 0
     """Rows of a table that tells the dense layer the iteration (row 0: unknown); 0 for none. The last release of
     the original has 32 such rows, the release of its paper has none, so none is the default."""
@@ -162,6 +165,7 @@ class PolicyConfig:
             self.filters,
             "name at least one convolution, each with at least 1 filter",
         )
+        require_choice("policy.precision", self.precision, ("float32", "bfloat16"))
         frames = self.num_frames
         require(frames is None or frames >= 1, "policy.num_frames", frames, "it must be at least 1")
         sizes = "kernel_size stride hidden_size epochs minibatch_times"

@@ -1,7 +1,8 @@
 """The actor-critic network: convolutions, one dense layer, an action head and a value head."""
 
 import math
-from typing import NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +58,7 @@ class ActorCritic(nn.Module):
         self, config: PolicyConfig, *, in_channels: int, levels: int, num_features: int, num_actions: int
     ) -> None:
         super().__init__()
-        self.in_channels, self.levels = in_channels, levels
+        self.in_channels, self.levels, self.precision = in_channels, levels, config.precision
         widths = (in_channels, *config.filters)
         self.convolutions = nn.ModuleList(
             SameConv2d(widths[i], widths[i + 1], config.kernel_size, config.stride) for i in range(len(widths) - 1)
@@ -82,22 +83,34 @@ class ActorCritic(nn.Module):
             observation: uint8 (or bool) `[B, K, C, H, W]`; of more frames than it looks at, the last ones count.
             iteration: int64 `[B]`, rows of the iteration table where the network has one; 0, "unknown", if None.
         """
+        with self._autocast(observation):
+            features = self._convolve(observation)
+            if self.iteration_embedding is not None:
+                rows = features.new_zeros(len(features), dtype=torch.long) if iteration is None else iteration
+                features = torch.cat([features, F.embedding(rows, self.iteration_embedding)], dim=1)
+            hidden = F.relu(self.dense(features)).to(self.dense.weight.dtype)
+        return PolicyOutput(self.action_head(hidden), self.value_head(hidden).squeeze(1))
+
+    def _autocast(self, observation: Tensor) -> AbstractContextManager[Any]:
+        if self.precision == "bfloat16":
+            return torch.autocast(observation.device.type, dtype=torch.bfloat16)
+        return nullcontext()
+
+    def _convolve(self, observation: Tensor) -> Tensor:
+        """The dense layer's input, `[B, features]`."""
         x = self._look(observation).flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
         x = x.contiguous(memory_format=torch.channels_last)
         for convolution in self.convolutions:
             x = F.relu(convolution(x), inplace=True)
         # Rows, columns, channels: the original's order, and the one channels-last memory already has.
         features = x.permute(0, 2, 3, 1).flatten(1)
-        if self.iteration_embedding is not None:
-            rows = x.new_zeros(len(x), dtype=torch.long) if iteration is None else iteration
-            features = torch.cat([features, F.embedding(rows, self.iteration_embedding)], dim=1)
-        if features.shape[1] != self.dense.in_features:
+        needed = self.dense.in_features - (0 if self.iteration_embedding is None else ITERATION_EMBEDDING_SIZE)
+        if features.shape[1] != needed:
             raise ShapeError(
                 f"frames of {observation.shape[3]} x {observation.shape[4]} give {features.shape[1]} features, but "
-                f"this policy was made for {self.dense.in_features}: use the frame size it was built with."
+                f"this policy was made for {needed}: use the frame size it was built with."
             )
-        hidden = F.relu(self.dense(features))
-        return PolicyOutput(self.action_head(hidden), self.value_head(hidden).squeeze(1))
+        return features
 
     def _look(self, observation: Tensor) -> Tensor:
         """The frames that count."""

@@ -9,6 +9,7 @@ from torch import Tensor
 from evade.config import PolicyConfig
 from evade.errors import ConfigError
 from evade.optimisers import TensorFlowAdam, step
+from evade.policies.acting import Policy
 from evade.policies.advantages import compute_advantages, normalise
 from evade.policies.network import ActorCritic, PolicyOutput
 from evade.records import Loss, Rollout
@@ -58,7 +59,7 @@ def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PolicyC
 
 
 def ppo_update(
-    policy: ActorCritic, optimiser: torch.optim.Optimizer, minibatch: Minibatch, config: PolicyConfig
+    policy: Policy, optimiser: torch.optim.Optimizer, minibatch: Minibatch, config: PolicyConfig
 ) -> dict[str, Tensor]:
     """Make one optimiser step on a minibatch.
 
@@ -67,7 +68,7 @@ def ppo_update(
     """
     axes = minibatch.action.shape
     output = policy(minibatch.observation.flatten(0, len(axes) - 1))
-    output = PolicyOutput(output.logits.unflatten(0, axes), output.value.unflatten(0, axes))
+    output = PolicyOutput(output.logits.view(*axes, -1), output.value.view(axes))
     loss = compute_ppo_loss(output, minibatch, config)
     gradient_norm = step(optimiser, loss.total, config.max_gradient_norm)
     return loss.metrics | {"gradient_norm": gradient_norm}
@@ -90,7 +91,7 @@ def minibatch_times(num_times: int, config: PolicyConfig, generator: torch.Gener
 
 
 def improve(
-    policy: ActorCritic,
+    policy: Policy,
     optimiser: torch.optim.Optimizer,
     rollout: Rollout,
     config: PolicyConfig,

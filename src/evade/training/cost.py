@@ -72,7 +72,7 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
             for compiler in (Compiler(False), Compiler(should_compile(config)))
         )
         rollout = roll_out(policy, env, short, generator, frames)
-        flops = _count(lambda: roll_out(policy, plain, short, generator, frames))
+        flops = count_flops(lambda: roll_out(policy, plain, short, generator, frames))
         dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator, frames), repeats))
         policy_optimiser = build_policy_optimiser(policy, config.policy)
         improve_cost = _measure(lambda: improve(policy, policy_optimiser, rollout, config.policy, generator), repeats)
@@ -106,10 +106,11 @@ def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) 
 
 
 def _measure(work: Callable[[], object], repeats: int) -> StepCost:
-    return StepCost(_count(work), _time(work, repeats))
+    return StepCost(count_flops(work), _time(work, repeats))
 
 
-def _count(work: Callable[[], object]) -> float:
+def count_flops(work: Callable[[], object]) -> float:
+    """Floating-point operations of the matrix products and convolutions in one call, which is made."""
     with FlopCounterMode(display=False) as counter:
         work()
     return float(counter.get_total_flops())

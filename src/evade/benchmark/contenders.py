@@ -1,0 +1,100 @@
+"""The ways of computing that are compared, and the one place where each is switched on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from evade.benchmark.plain import PlainPolicy, PlainWorldModel
+from evade.compilation import Compiler
+from evade.config import GameSpec, RunConfig
+from evade.interfaces import WorldModel
+from evade.policies import build_policy_optimiser
+from evade.policies.acting import Policy
+from evade.records import Loss, Prediction, Transitions
+from evade.training.assemble import build_networks
+from evade.world_models import build_world_model_optimiser
+
+Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way of computing the same steps."""
+
+    name: str
+    precision: Precision
+    is_compiled: bool = False
+    is_plain: bool = False
+
+
+PLAIN = Contender("plain", "float32", is_plain=True)
+FLOAT32 = Contender("float32", "float32")
+BFLOAT16 = Contender("bfloat16", "bfloat16")
+FLOAT32_COMPILED = Contender("float32 compiled", "float32", is_compiled=True)
+BFLOAT16_COMPILED = Contender("bfloat16 compiled", "bfloat16", is_compiled=True)
+
+
+class Contestant(NamedTuple):
+    """A contender's networks, ready to be timed."""
+
+    network: nn.Module
+    """The module that owns the world model's weights and modes."""
+    model: WorldModel
+    """How the world model is called."""
+    model_optimiser: torch.optim.Optimizer
+    policy: Policy
+    """How the policy is called."""
+    policy_optimiser: torch.optim.Optimizer
+
+
+def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) -> Contestant:
+    """Fresh networks by the run's own builders, the same weights for every contender."""
+    config = replace(
+        config,
+        world_model=replace(config.world_model, precision=contender.precision),
+        policy=replace(config.policy, precision=contender.precision),
+    )
+    policy, model = build_networks(config, game)
+    if contender.is_plain:
+        plain_model, plain_policy = PlainWorldModel(model), PlainPolicy(policy)
+        return Contestant(
+            plain_model,
+            plain_model,
+            build_world_model_optimiser(plain_model.network),
+            plain_policy,
+            build_policy_optimiser(plain_policy.network, config.policy),
+        )
+    contestant = Contestant(
+        model,
+        model,
+        build_world_model_optimiser(model),
+        policy,
+        build_policy_optimiser(policy, config.policy),
+    )
+    return compile_dream_step(contestant) if contender.is_compiled else contestant
+
+
+def compile_dream_step(contestant: Contestant) -> Contestant:
+    """The world model's next step as one compiled graph for one batch size."""
+    model = contestant.model
+    return contestant._replace(model=SwitchedModel(model.compute_loss, Compiler(True)(model.predict)))
+
+
+class SwitchedModel:
+    """A world model whose two calls have been replaced."""
+
+    def __init__(
+        self, compute_loss: Callable[[Transitions], Loss], predict: Callable[[Tensor, Tensor], Prediction]
+    ) -> None:
+        self._compute_loss, self._predict = compute_loss, predict
+
+    def compute_loss(self, batch: Transitions) -> Loss:
+        """As the world model's."""
+        return self._compute_loss(batch)
+
+    def predict(self, observation: Tensor, action: Tensor) -> Prediction:
+        """As the world model's."""
+        return self._predict(observation, action)

@@ -1,0 +1,59 @@
+"""What a benchmark is asked to measure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evade.config import require, require_choice
+
+Size = Literal["paper", "minatar"]
+"""The preset whose networks are measured: `atari100k` or `minatar`."""
+
+PRESET_OF: dict[Size, str] = {"paper": "atari100k", "minatar": "minatar"}
+REPEATS, QUICK_REPEATS = 5, 1
+"""Rounds of the interleaved run unless a number is given."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settings of one benchmark."""
+
+    size: str = "all"
+    """`paper`, `minatar` or `all`."""
+    repeats: int | None = None
+    """Rounds; None for 5, or 1 if quick."""
+    threads: int = 0
+    """Threads of one operation; 0 for as many as a run of each preset would use."""
+    quick: bool = False
+    """The least of everything: to see that it works, not to quote."""
+    compile: bool = True
+    """Measure compiled dream steps too; never if quick."""
+
+    def __post_init__(self) -> None:
+        require_choice("size", self.size, ("all", *PRESET_OF))
+        require(self.repeats is None or self.repeats >= 1, "repeats", self.repeats, "it must be at least 1")
+        require(self.threads >= 0, "threads", self.threads, "it must not be negative")
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """The sizes to measure, in order."""
+        return tuple(size for size in PRESET_OF if self.size in ("all", size))
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the interleaved run."""
+        return self.repeats or (QUICK_REPEATS if self.quick else REPEATS)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether compiled dream steps are measured."""
+        return self.compile and not self.quick
+
+    @property
+    def window_seconds(self) -> float:
+        """How long one sample of the dream-and-PPO loop lasts."""
+        return 0.3 if self.quick else 3.0
+
+    @property
+    def matrix_sizes(self) -> tuple[int, ...]:
+        """Rows of the square matrices whose product sets the peak."""
+        return (512, 1024) if self.quick else (1024, 2048, 4096)

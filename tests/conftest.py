@@ -1,9 +1,14 @@
 import torch
+from hypothesis import settings
 
 from chromium import CHROMIUM
 
 # Several test processes share the cores; a spinning pool of threads in each would only slow all of them down.
 torch.set_num_threads(1)
+
+# For the same reason no example is refused for the time it took: how long that is depends on who else is running.
+settings.register_profile("shared cores", deadline=None)
+settings.load_profile("shared cores")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -80,7 +80,7 @@ def test_compiled_dreams_equal_eager_ones_and_new_weights_and_draws_need_no_new_
     model = build_world_model(sizes, GAME).eval()
     policy = build_policy(build_config("smoke").policy, GAME, 1)
     told = []
-    compiler = Compiler(True, lambda name, seconds: told.append((name, seconds)))
+    compiler = Compiler(True, told.append)
 
     def starts(count):
         return torch.randint(0, 2, (count, 1, 4, 10, 10), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
@@ -98,5 +98,5 @@ def test_compiled_dreams_equal_eager_ones_and_new_weights_and_draws_need_no_new_
             for parameter in model.parameters():
                 parameter.add_(0.1 * torch.randn_like(parameter))
     assert len(set(compiled_graphs)) == 1
-    assert [name for name, _ in told] == ["predict"]
-    assert told[0][1] > 0
+    assert len(told) == 1
+    assert told[0] > 0

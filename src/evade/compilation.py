@@ -18,8 +18,8 @@ CALLS_TO_PAY = 10_000
 """Dream steps of a whole run from which `auto` compiles: at MinAtar's size a cold start is won back by about then."""
 
 Work = TypeVar("Work", bound=Callable[..., Any])
-Tell = Callable[[str, float], None]
-"""Told a function's name and the seconds its compilation took."""
+Tell = Callable[[float], None]
+"""Told the seconds a compilation took."""
 
 
 class Compiler:
@@ -33,7 +33,7 @@ class Compiler:
         tell: told the cost of each compilation.
     """
 
-    def __init__(self, is_on: bool, tell: Tell = lambda name, seconds: None) -> None:
+    def __init__(self, is_on: bool, tell: Tell = lambda seconds: None) -> None:
         self.is_on, self._tell = is_on, tell
         self._made: dict[Callable[..., Any], Any] = {}
         if is_on:
@@ -62,7 +62,7 @@ class Compiler:
             start = time.monotonic()
             result = _first_call(fast, *inputs)
             is_made = True
-            self._tell(work.__name__, time.monotonic() - start)
+            self._tell(time.monotonic() - start)
             return result
 
         return call

@@ -1,13 +1,27 @@
 """The dream: a world model and start states are an environment like any other."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from evade.interfaces import WorldModel
-from evade.records import EnvStep, Prediction
+from evade.records import EnvStep
+
+
+@dataclass(frozen=True)
+class DreamStep:
+    """One step of all dreams as a function of fixed shapes, to be compiled as a whole; equal for the same model."""
+
+    model: WorldModel
+
+    def __call__(self, observation: Tensor, second: Tensor, action: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Observation, second start `[N, K, C, H, W]` and action `[N]` to the next observation, reward and end."""
+        frame, reward, terminated = self.model.predict(observation, action)
+        moved = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
+        return torch.where(terminated[:, None, None, None, None], second, moved), reward, terminated
 
 
 class DreamEnv:
@@ -20,7 +34,7 @@ class DreamEnv:
         model: in evaluation mode, with one draw held (Algorithm 1) or the mean in use.
         num_envs: N.
         starts: gives so many start observations, uint8 `[count, K, C, H, W]`; asked for 2 N at each reset.
-        compiler: makes the model's prediction fast (`evade.compilation.Compiler`); by default it stays as it is.
+        compiler: makes the step fast (`evade.compilation.Compiler`); by default it stays as it is.
         sticky_probability: chance that the previous action is repeated instead, as in games with sticky actions. The
             model knows only what an action leads to; that another one may happen is the dream's own.
         generator: on the model's device, for those chances; not needed without them.
@@ -36,8 +50,8 @@ class DreamEnv:
         sticky_probability: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> None:
-        self.model, self.num_envs = model, num_envs
-        self._predict: Callable[[Tensor, Tensor], Prediction] = compiler(model.predict)
+        self.num_envs = num_envs
+        self._step: DreamStep = compiler(DreamStep(model))
         self._starts = starts
         self._sticky_probability, self._generator = sticky_probability, generator
         self._previous_action: Tensor | None = None
@@ -52,9 +66,7 @@ class DreamEnv:
 
     def step(self, action: Tensor) -> EnvStep:
         """The model's most likely next frame, reward and end for each dream."""
-        frame, reward, terminated = self._predict(self._observation, self._taken(action))
-        moved = torch.cat([self._observation[:, 1:], frame.unsqueeze(1)], dim=1)
-        self._observation = torch.where(terminated[:, None, None, None, None], self._second, moved)
+        self._observation, reward, terminated = self._step(self._observation, self._second, self._taken(action))
         return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)
 
     def _taken(self, action: Tensor) -> Tensor:

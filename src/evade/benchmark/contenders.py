@@ -1,11 +1,10 @@
 """The ways of computing that are compared, and the one place where each is switched on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from evade.benchmark.plain import PlainPolicy, PlainWorldModel
 from evade.compilation import Compiler
@@ -13,7 +12,6 @@ from evade.config import GameSpec, RunConfig
 from evade.interfaces import WorldModel
 from evade.policies import build_policy_optimiser
 from evade.policies.acting import Policy
-from evade.records import Loss, Prediction, Transitions
 from evade.training.assemble import build_networks
 from evade.world_models import build_world_model_optimiser
 
@@ -48,6 +46,8 @@ class Contestant(NamedTuple):
     policy: Policy
     """How the policy is called."""
     policy_optimiser: torch.optim.Optimizer
+    compiler: Compiler
+    """For the dream step."""
 
 
 def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) -> Contestant:
@@ -66,35 +66,13 @@ def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) ->
             build_world_model_optimiser(plain_model.network),
             plain_policy,
             build_policy_optimiser(plain_policy.network, config.policy),
+            Compiler(False),
         )
-    contestant = Contestant(
+    return Contestant(
         model,
         model,
         build_world_model_optimiser(model),
         policy,
         build_policy_optimiser(policy, config.policy),
+        Compiler(contender.is_compiled),
     )
-    return compile_dream_step(contestant) if contender.is_compiled else contestant
-
-
-def compile_dream_step(contestant: Contestant) -> Contestant:
-    """The world model's next step as one compiled graph for one batch size."""
-    model = contestant.model
-    return contestant._replace(model=SwitchedModel(model.compute_loss, Compiler(True)(model.predict)))
-
-
-class SwitchedModel:
-    """A world model whose two calls have been replaced."""
-
-    def __init__(
-        self, compute_loss: Callable[[Transitions], Loss], predict: Callable[[Tensor, Tensor], Prediction]
-    ) -> None:
-        self._compute_loss, self._predict = compute_loss, predict
-
-    def compute_loss(self, batch: Transitions) -> Loss:
-        """As the world model's."""
-        return self._compute_loss(batch)
-
-    def predict(self, observation: Tensor, action: Tensor) -> Prediction:
-        """As the world model's."""
-        return self._predict(observation, action)

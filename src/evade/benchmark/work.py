@@ -57,7 +57,7 @@ def _fit(contestant: Contestant, config: RunConfig, game: GameSpec, updates: int
 def _dream(contestant: Contestant, config: RunConfig, game: GameSpec, num_steps: int, improves: bool) -> Work:
     draw(contestant.network.eval())
     starts = random_observations(config, game, 2 * config.dream.num_envs, CPU)
-    env = DreamEnv(contestant.model, config.dream.num_envs, lambda _: starts)
+    env = DreamEnv(contestant.model, config.dream.num_envs, lambda _: starts, compiler=contestant.compiler)
     generator = torch.Generator(CPU).manual_seed(0)
 
     def dream() -> None:

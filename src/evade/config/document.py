@@ -14,6 +14,7 @@ SCHEMA = 1
 
 ADDED: dict[str, Any] = {
     "collect.pads_starts": False,
+    "collect.temperature": 1.0,
     "dream.sticky_probability": 0.0,
     "env.grey_levels": None,
     "machine.compile": "off",

@@ -77,12 +77,16 @@ class CollectConfig:
     Original: one game of 3200 steps as 16 of 200."""
     holdout: float = 1 / 11
     """Share of each collection, its end, that the world model is not fitted to. Original: 1/11."""
+    temperature: float = 1.0
+    """Action probabilities are taken to the power 1 / temperature. Original: 1. Above 1 the agent also tries what its
+    world model, perhaps wrongly, thinks is of no use."""
     pads_starts: bool = False
     """Observations at the start of an episode are filled up with its first frame, for fitting and for dreams, as they
     are in the game. Original: no, they are left out, so that no dream shows an episode's first steps."""
 
     def __post_init__(self) -> None:
         require_fields(self, "collect", "num_envs num_slices", at_least_one, "it must be at least 1")
+        require_fields(self, "collect", "temperature", finite_positive, "it must be finite and positive")
         require(0 <= self.holdout < 1, "collect.holdout", self.holdout, "it is a share below 1")
 
 

@@ -10,9 +10,14 @@ from evade.records import Rollout
 
 @torch.no_grad()
 def roll_out(
-    policy: Policy, env: Environment, num_steps: int, generator: torch.Generator, num_frames: int | None = None
+    policy: Policy,
+    env: Environment,
+    num_steps: int,
+    generator: torch.Generator,
+    num_frames: int | None = None,
+    temperature: float = 1.0,
 ) -> Rollout:
-    """Begin all games and play them for `num_steps`, sampling from the policy (temperature 1).
+    """Begin all games and play them for `num_steps`, sampling from the policy.
 
     Nothing in the loop waits for the device: buffers are made once, and no tensor is read on the host.
 
@@ -22,9 +27,11 @@ def roll_out(
         num_steps: T.
         generator: on the observations' device.
         num_frames: how many of an observation's last frames the policy is shown, and are kept; None for all.
+        temperature: probabilities are taken to the power 1 / temperature; above 1 it acts more at random.
 
     Returns:
-        `[T, N]` steps; the last one is closed by the value of where it led.
+        `[T, N]` steps; the last one is closed by the value of where it led. Log-probabilities are those the actions
+        were drawn with, so that PPO's ratios are right at any temperature.
     """
     kept = slice(-num_frames if num_frames else None, None)
     observation = env.reset()[:, kept]
@@ -36,9 +43,9 @@ def roll_out(
     for t in range(num_steps):
         observations[t] = observation
         output = policy(observation)
-        chosen = choose_action(output.logits, 1.0, generator)
+        chosen = choose_action(output.logits, temperature, generator)
         action[t] = chosen
-        log_prob[t] = torch.log_softmax(output.logits, -1).gather(1, chosen.unsqueeze(1)).squeeze(1)
+        log_prob[t] = torch.log_softmax(output.logits / temperature, -1).gather(1, chosen.unsqueeze(1)).squeeze(1)
         value[t] = output.value
         if t > 0:
             next_value[t - 1] = _unless_cut_off(next_value[t - 1], output.value, truncated[t - 1])

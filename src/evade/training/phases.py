@@ -60,7 +60,8 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     games = make_env(config.game, config.collect.num_envs, seed, config.env, config.world_model.num_frames)
     env = RealEnv(games, run.device, progress=lambda done: run.passing(state, done))
     num_steps = steps // config.collect.num_envs
-    rollout = roll_out(state.policy, env, num_steps, state.generator, config.policy.num_frames)
+    frames, temperature = config.policy.num_frames, config.collect.temperature
+    rollout = roll_out(state.policy, env, num_steps, state.generator, frames, temperature)
     env.close()
     state.replay.add(env.chunk(), write_atomically)
     values: dict[str, float | Tensor] = {"real_steps": state.replay.num_steps, "real_episodes": len(env.episodes)}

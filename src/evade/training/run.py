@@ -203,9 +203,9 @@ class Run:
         }
         write_status(self.folder, "running", self._standing)
 
-    def _tell_compiled(self, name: str, seconds: float) -> None:
+    def _tell_compiled(self, seconds: float) -> None:
         self.records.time_apart(self._standing["iteration"], "compile", seconds)
-        self.display.note(f"compiled {name} in {seconds:.1f} s")
+        self.display.note(f"compiled the dream step in {seconds:.1f} s")
 
     def log(self, state: TrainState, step: int, values: Mapping[str, float | Tensor]) -> None:
         """Write numbers down and show them."""

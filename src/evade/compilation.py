@@ -14,8 +14,9 @@ import torch
 from evade.config import RunConfig
 from evade.errors import CompileError
 
-CALLS_TO_PAY = 10_000
-"""Dream steps of a whole run from which `auto` compiles: at MinAtar's size a cold start is won back by about then."""
+STEPS_TO_PAY = 1_000_000
+"""Steps of single dreams in a whole run from which `auto` compiles: at MinAtar's size a cold start of about half a minute
+is won back by then."""
 
 Work = TypeVar("Work", bound=Callable[..., Any])
 Tell = Callable[[float], None]
@@ -85,7 +86,7 @@ def should_compile(config: RunConfig) -> bool:
         CompileError: it is `on`, but something is missing.
     """
     wanted = config.machine.compile
-    if wanted == "off" or (wanted == "auto" and _dream_steps(config) < CALLS_TO_PAY):
+    if wanted == "off" or (wanted == "auto" and _dream_steps(config) < STEPS_TO_PAY):
         return False
     missing = missing_part(config.machine.device)
     if missing and wanted == "on":
@@ -97,7 +98,8 @@ def should_compile(config: RunConfig) -> bool:
 
 def _dream_steps(config: RunConfig) -> int:
     schedule = config.schedule
-    return config.dream.horizon * sum(schedule.dream_batches_in(i + 1) for i in range(schedule.iterations))
+    batches = sum(schedule.dream_batches_in(i + 1) for i in range(schedule.iterations))
+    return batches * config.dream.num_envs * config.dream.horizon
 
 
 def missing_part(device: str) -> str | None:

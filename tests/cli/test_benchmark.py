@@ -46,7 +46,7 @@ def test_the_document_has_the_documented_fields(told):
     assert all(peak.keys() == FIELDS["peaks"] for peak in document["peaks"])
     for row in document["measurements"]:
         assert row.keys() == FIELDS["case"] | FIELDS["summary"] | FIELDS["measurement"]
-        assert row["contender"].keys() == {"name", "precision", "is_compiled", "is_plain"}
+        assert row["contender"].keys() == {"name", "precision", "is_compiled", "is_plain", "is_preset"}
     assert document["memory"]
     assert all(row.keys() == FIELDS["case"] | FIELDS["memory"] for row in document["memory"])
 
@@ -64,7 +64,7 @@ def test_the_numbers_follow_from_one_another(told):
     assert plain["speedup_over_plain"] == 1
     for row in rows(document, task="fit"):
         assert row["speedup_over_plain"] == pytest.approx(plain["median"] / row["median"])
-    for row in rows(document, task="dream", batch=128, variant="evade"):
+    for row in rows(document, task="dream", batch=256, variant="evade"):
         if row["contender"]["name"] == "float32":
             (simple,) = rows(document, task="dream", variant="simple", contender=row["contender"])
             assert row["cost_over_simple"] == pytest.approx(row["median"] / simple["median"] - 1)

@@ -4,7 +4,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from evade.benchmark.contenders import BFLOAT16, BFLOAT16_COMPILED, FLOAT32, FLOAT32_COMPILED, PLAIN, Contender
+from evade.benchmark.contenders import (
+    BFLOAT16,
+    BFLOAT16_COMPILED,
+    FLOAT32,
+    FLOAT32_COMPILED,
+    PLAIN,
+    PRESET_COMPILED,
+    Contender,
+)
 from evade.benchmark.options import PRESET_OF, Options, Size
 from evade.config import GameSpec, RunConfig
 from evade.envs import spec
@@ -13,8 +21,8 @@ from evade.presets import build_config
 Task = Literal["fit", "dream", "ppo", "loop"]
 """One world-model update; one step of all dreams, the policy's included; PPO on one rollout; dreams and PPO in turn."""
 
-FIT_BATCHES: dict[Size, tuple[int, ...]] = {"paper": (16, 4), "minatar": (32,)}
-DREAM_BATCH: dict[Size, int] = {"paper": 16, "minatar": 128}
+FIT_BATCHES: dict[Size, tuple[int, ...]] = {"paper": (16, 4), "minatar": (64,)}
+DREAM_BATCH: dict[Size, int] = {"paper": 16, "minatar": 256}
 """Dreams side by side: the presets' own numbers."""
 GROWTH_BATCHES: dict[Size, tuple[int, ...]] = {"paper": (1, 2, 4, 8, 16, 32), "minatar": (8, 16, 32, 64, 128, 256)}
 GROWTH_FRAMES: dict[Size, tuple[tuple[int, int], ...]] = {
@@ -122,7 +130,7 @@ def _growth_cases(options: Options, size: Size, threads: int) -> list[Case]:
 
 
 def _loop_cases(options: Options) -> list[Case]:
-    compiled = (FLOAT32_COMPILED,) if options.compiles else ()
+    compiled = (PRESET_COMPILED,) if options.compiles else ()
     plain = Case("minatar", "loop", "evade", DREAM_BATCH["minatar"], frame_of("minatar"), PLAIN, 1)
     ours = [
         replace(plain, contender=each, processes=processes) for each in (FLOAT32, *compiled) for processes in (1, 2)

@@ -26,12 +26,15 @@ class Contender:
     precision: Precision
     is_compiled: bool = False
     is_plain: bool = False
+    is_preset: bool = False
+    """Both networks keep the preset's own precisions; `precision` is then that of most of the work."""
 
 
 PLAIN = Contender("plain", "float32", is_plain=True)
 FLOAT32 = Contender("float32", "float32")
 BFLOAT16 = Contender("bfloat16", "bfloat16")
 FLOAT32_COMPILED = Contender("float32 compiled", "float32", is_compiled=True)
+PRESET_COMPILED = Contender("as in the preset", "float32", is_compiled=True, is_preset=True)
 BFLOAT16_COMPILED = Contender("bfloat16 compiled", "bfloat16", is_compiled=True)
 
 
@@ -52,11 +55,12 @@ class Contestant(NamedTuple):
 
 def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) -> Contestant:
     """Fresh networks by the run's own builders, the same weights for every contender."""
-    config = replace(
-        config,
-        world_model=replace(config.world_model, precision=contender.precision),
-        policy=replace(config.policy, precision=contender.precision),
-    )
+    if not contender.is_preset:
+        config = replace(
+            config,
+            world_model=replace(config.world_model, precision=contender.precision),
+            policy=replace(config.policy, precision=contender.precision),
+        )
     policy, model = build_networks(config, game)
     if contender.is_plain:
         plain_model, plain_policy = PlainWorldModel(model), PlainPolicy(policy)

@@ -15,8 +15,8 @@ from evade.config import RunConfig
 from evade.errors import CompileError
 
 STEPS_TO_PAY = 1_000_000
-"""Steps of single dreams in a whole run from which `auto` compiles: at MinAtar's size a cold start of about half a minute
-is won back by then."""
+"""Steps of single dreams in a whole run from which `auto` compiles: at MinAtar's size a cold start of about half a
+minute is won back by then."""
 
 Work = TypeVar("Work", bound=Callable[..., Any])
 Tell = Callable[[float], None]

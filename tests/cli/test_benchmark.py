@@ -82,7 +82,7 @@ def test_memory_is_a_process_own(told):
 
 def test_a_person_sees_every_step_and_where_to_look(told):
     printed = told[1]
-    for word in ("matrix products", "fit step", "dream step", "PPO, 6 updates", "dreams and PPO", "load average"):
+    for word in ("matrix products", "fit step", "dream step", "PPO, 10 updates", "dreams and PPO", "load average"):
         assert word in printed
     assert "speed.json; docs/reference/benchmark.md says what the columns mean." in printed
 

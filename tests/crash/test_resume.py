@@ -75,8 +75,9 @@ def test_a_run_killed_at_random_times_ends_as_if_it_had_not_been(reference, tmp_
     crashing.chaos(tmp_path, "minatar", reference("minatar"), kills=4, seed=0, longest=6.0)
 
 
-def test_a_compiled_run_killed_between_dreams_ends_as_if_it_had_not_been(monkeypatch, tmp_path):
-    compiled = ("--machine.compile", "on", "--schedule.iterations", "1")
+def test_a_run_with_every_speed_feature_killed_between_dreams_ends_as_if_it_had_not_been(monkeypatch, tmp_path):
+    # The policy of this preset computes in bfloat16 already.
+    compiled = ("--machine.compile", "on", "--world-model.precision", "bfloat16", "--schedule.iterations", "1")
     # The first process compiles; the others find its code in the cache, and must go on exactly as it did.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     killed, straight = tmp_path / "killed", tmp_path / "straight"

@@ -8,7 +8,7 @@ from evade.dreams import DreamEnv
 from evade.envs.games import MINATAR
 from evade.envs.minatar import MinAtarGame
 from evade.layers import draw
-from evade.policies import build_policy
+from evade.policies import PolicyOutput, build_policy
 from evade.policies.rollout import roll_out
 from evade.presets import build_config
 from evade.records import Prediction
@@ -190,3 +190,28 @@ def test_reading_a_tensor_on_the_host_would_be_noticed():
         torch.ones(1).item()
     with OperationLog(), pytest.raises(AssertionError, match="mask"):
         torch.ones(3)[torch.tensor([True, False, True])]
+
+
+class Biased:
+    """Action 1 is nine times as likely as action 0."""
+
+    def __call__(self, observation):
+        logits = torch.tensor([1.0, 9.0]).log().repeat(len(observation), 1)
+        return PolicyOutput(logits, logits[:, 0])
+
+
+def test_a_warmer_rollout_draws_from_the_flattened_probabilities_and_says_so():
+    count = 8000
+    dream = DreamEnv(Echo(), count, lambda _: torch.zeros(2 * count, 1, 1, 1, 1, dtype=torch.uint8))
+    rollout = roll_out(Biased(), dream, 1, torch.Generator().manual_seed(0), temperature=2.0)
+    # sqrt(1) : sqrt(9)
+    assert abs(rollout.action.float().mean() - 0.75) < 5 * (0.75 * 0.25 / count) ** 0.5
+    expected = torch.where(rollout.action == 1, 0.75, 0.25).log()
+    torch.testing.assert_close(rollout.log_prob, expected)
+
+
+def test_a_rollout_shows_the_policy_the_last_frames_alone():
+    rollout = roll_out(
+        ScriptedPolicy([0] * 4, 2), DreamEnv(Counter(), 2, counter_starts), 3, torch.Generator(), num_frames=1
+    )
+    assert rollout.observation[:, 0].flatten(1).tolist() == [[1], [2], [3]]

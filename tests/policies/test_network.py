@@ -78,3 +78,15 @@ def test_an_iteration_table_starts_at_unknown():
     grid = torch.randint(0, 2, (2, 1, 4, 10, 10), dtype=torch.uint8)
     assert torch.equal(policy(grid).logits, policy(grid, torch.tensor([0, 0])).logits)
     assert not torch.equal(policy(grid).logits, policy(grid, torch.tensor([3, 3])).logits)
+
+
+def test_bfloat16_is_close_and_its_heads_are_float32():
+    policy = build_policy(SMALL, MINATAR, num_frames=1)
+    low = build_policy(replace(SMALL, precision="bfloat16"), MINATAR, num_frames=1)
+    low.load_state_dict(policy.state_dict())
+    grid = torch.randint(0, 2, (16, 1, 4, 10, 10), dtype=torch.uint8)
+    for exact, rounded in zip(policy(grid), low(grid), strict=True):
+        assert rounded.dtype == torch.float32
+        assert not torch.equal(exact, rounded)
+        torch.testing.assert_close(rounded, exact, atol=0.1, rtol=0.05)
+    assert all(parameter.dtype == torch.float32 for parameter in low.parameters())

@@ -246,6 +246,19 @@ def test_the_expected_reward_is_the_mean_of_its_distribution():
     assert ((low + none + high) - 1).abs().max() < 1e-6
 
 
+def test_a_dream_pays_the_likeliest_reward_or_the_expected_one():
+    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
+    draw(model, torch.Generator().manual_seed(0))
+    likeliest = model.predict(observation, action)
+    assert torch.equal(likeliest.reward, likeliest.reward.round())
+    model.config = replace(model.config, reward_estimate="expected")
+    expected = model.predict(observation, action)
+    assert torch.equal(expected.reward, model.expected_reward(observation, action))
+    assert not torch.equal(expected.reward, likeliest.reward)
+    assert torch.equal(expected.frame, likeliest.frame)
+
+
 def test_the_model_compiles_whole():
     model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
     draw(model, torch.Generator().manual_seed(0))

@@ -50,6 +50,15 @@ def test_the_laptops_atari_keeps_the_papers_real_steps_and_has_few_values_to_pre
     assert config.collect.num_envs * config.collect.num_slices == config.dream.num_envs
 
 
+def test_the_sticky_protocol_differs_in_nothing_but_sticky_actions():
+    config = build_config("minatar-sticky", "evade")
+    assert differences(build_config("minatar", "evade"), config) == [
+        "preset: 'minatar' in the run, 'minatar-sticky' now",
+        "env.sticky_probability: 0.0 in the run, 0.1 now",
+        "dream.sticky_probability: 0.0 in the run, 0.1 now",
+    ]
+
+
 def test_the_fingerprint_is_of_what_can_change_learning():
     config = build_config("smoke", "evade")
     assert fingerprint(config) == fingerprint(build_config("smoke", "evade"))

@@ -119,6 +119,17 @@ def _minatar(game: str) -> RunConfig:
     )
 
 
+def _minatar_sticky(game: str) -> RunConfig:
+    """The second protocol: MinAtar's own sticky actions, 0.1, in the game and in dreams."""
+    config = _minatar(game)
+    return replace(
+        config,
+        preset="minatar-sticky",
+        env=replace(config.env, sticky_probability=0.1),
+        dream=replace(config.dream, sticky_probability=0.1),
+    )
+
+
 def _quick(game: str) -> RunConfig:
     """MinAtar with a fifth of the real steps: the first run on a new machine, a few minutes."""
     config = _minatar(game)
@@ -154,6 +165,7 @@ PRESETS: dict[str, Callable[[str], RunConfig]] = {
     "smoke": _smoke,
     "quick": _quick,
     "minatar": _minatar,
+    "minatar-sticky": _minatar_sticky,
     "atari-laptop": _atari_laptop,
     "atari100k": _atari100k,
 }

@@ -18,7 +18,7 @@ def explain(
     """Print a preset's schedule as a table, with its cost: operations, steps, and the time it would take here.
 
     Args:
-        preset: smoke, quick, minatar, atari-laptop or atari100k.
+        preset: smoke, quick, minatar, minatar-sticky, atari-laptop or atari100k.
         variant: simple, interaction, weighting, translation or evade.
         game: instead of the preset's own.
         measure: time a few steps on this device for the estimate; otherwise only counts are printed.

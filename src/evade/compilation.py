@@ -97,9 +97,7 @@ def should_compile(config: RunConfig) -> bool:
 
 
 def _dream_steps(config: RunConfig) -> int:
-    schedule = config.schedule
-    batches = sum(schedule.dream_batches_in(i + 1) for i in range(schedule.iterations))
-    return batches * config.dream.num_envs * config.dream.horizon
+    return config.schedule.total_dream_batches * config.dream.num_envs * config.dream.horizon
 
 
 def missing_part(device: str) -> str | None:

@@ -26,7 +26,7 @@ class Faithfulness(NamedTuple):
 
 @torch.no_grad()
 def measure_faithfulness(
-    model: WorldModel, policy: Policy, stretches: Stretches, generator: torch.Generator
+    model: WorldModel, policy: Policy, stretches: Stretches, generator: torch.Generator, temperature: float = 1.0
 ) -> Faithfulness:
     """Hold dreams against what really happened.
 
@@ -35,9 +35,10 @@ def measure_faithfulness(
         policy: the one that played the stretches.
         stretches: on the model's device, at least one; best ones the model was not fitted to.
         generator: on the same device.
+        temperature: at which the stretches were played, and the dreams are.
     """
     dream = DreamEnv(model, len(stretches.observation), lambda _: stretches.observation.repeat(2, 1, 1, 1, 1))
-    rollout = roll_out(policy, dream, len(stretches.action), generator)
+    rollout = roll_out(policy, dream, len(stretches.action), generator, temperature=temperature)
     ended_before = rollout.terminated.long().cumsum(0) - rollout.terminated.long() > 0
     return Faithfulness(
         real_return=stretches.reward.sum(0).mean(),

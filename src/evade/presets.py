@@ -44,7 +44,7 @@ def _atari100k(game: str) -> RunConfig:
 
 
 def _atari_laptop(game: str) -> RunConfig:
-    """Real Atari in 42x32 cells of 16 greys with a small network: 100K real steps in about 80 minutes on one core."""
+    """Real Atari in 42x32 cells of 16 greys with a small network: 100K real steps in about 70 minutes on one core."""
     return RunConfig(
         preset="atari-laptop",
         variant="simple",

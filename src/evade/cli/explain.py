@@ -54,7 +54,7 @@ def total_counts(config: RunConfig) -> dict[str, int]:
     """Real steps, world-model updates, dream batches and dream steps of a whole run."""
     schedule = config.schedule
     iterations = range(1, schedule.iterations + 1)
-    batches = sum(schedule.dream_batches_in(iteration) for iteration in iterations)
+    batches = schedule.total_dream_batches
     return {
         "real_steps": schedule.total_real_steps,
         "fit_updates": sum(schedule.fit_updates_in(iteration) for iteration in iterations),

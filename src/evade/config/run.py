@@ -59,6 +59,11 @@ class ScheduleConfig:
         return self.dream_batches * dict(self.dream_multipliers).get(iteration, 1)
 
     @property
+    def total_dream_batches(self) -> int:
+        """Dream rollouts of the whole run."""
+        return sum(self.dream_batches_in(iteration) for iteration in range(1, self.iterations + 1))
+
+    @property
     def total_real_steps(self) -> int:
         """Steps in the game over the whole run, the last policy's included."""
         return self.first_real_steps + self.iterations * self.real_steps

@@ -84,11 +84,12 @@ def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
         return {}
     hold(state.world_model.eval(), state.draw)
     moved = Stretches(*(field.to(run.device) for field in stretches))
-    told = measure_faithfulness(
-        state.world_model, state.policy, moved, build_generator(run.device, run.config.seed, "dream", state.iteration)
-    )
-    return {"start_real_return": told.real_return, "start_dream_return": told.dream_return} | {
-        "parting_step": told.parting_step
+    dreaming = build_generator(run.device, run.config.seed, "dream", state.iteration)
+    told = measure_faithfulness(state.world_model, state.policy, moved, dreaming, run.config.collect.temperature)
+    return {
+        "start_real_return": told.real_return,
+        "start_dream_return": told.dream_return,
+        "parting_step": told.parting_step,
     }
 
 

@@ -14,7 +14,7 @@ from evade.world_models.losses import clipped_cross_entropy
 PIECE_BYTES = 3 * 2**19
 """Float32 scores of one piece: 512 cells at the paper's size. Measured on one core with 1 MB of second-level cache,
 processor time: loss and gradients take the same from 0.75 to 6 MB, a fifth more at 0.4 MB; scores and softmax take
-twice as long at 12 MB. The largest MinAtar batch, 128 frames of 10 x 10 x 10 x 2, is 1 MB and so is one piece."""
+twice as long at 12 MB. A MinAtar batch of 64 frames of 10 x 10 x 10 x 2 is half a megabyte, and so one piece."""
 
 ARGMAX_BLOCK = 32
 """Of 8, 16, 32 and 64, the size at which finding the highest of 256 scores took least: 9 ms for 50,400 pixels on one

@@ -67,3 +67,17 @@ def test_a_policy_that_finds_more_in_dreams_than_the_game_gave_is_seen():
     told = measure_faithfulness(Counter(), ScriptedPolicy([1] * 9, 3), stretches([0, 0, 1], [0]), torch.Generator())
     assert told.real_return == 1
     assert told.dream_return == 1 + 2 + 3
+
+
+def test_dreams_are_sticky_where_the_policy_plays_and_not_where_the_game_is_followed():
+    told = measure_faithfulness(
+        Counter(),
+        ScriptedPolicy([1, 0, 0, 0], 3),
+        stretches([1, 0, 0, 0], [0]),
+        torch.Generator().manual_seed(0),
+        sticky_probability=0.999999,
+    )
+    # The first action is repeated for ever: 1 + 2 + 3 + 4 points instead of 1 + 1 + 1 + 1.
+    assert told.dream_return == 10
+    assert told.real_return == 4
+    assert told.parting_step == 4

@@ -21,7 +21,10 @@ class DreamStep:
         """Observation, second start `[N, K, C, H, W]` and action `[N]` to the next observation, reward and end."""
         frame, reward, terminated = self.model.predict(observation, action)
         moved = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
-        return torch.where(terminated[:, None, None, None, None], second, moved), reward, terminated
+        # All bits of the second start where a dream has ended. `torch.where` says it more plainly, but on bytes its
+        # compiled form takes a quarter of the whole step.
+        ended = (terminated.to(torch.uint8) * 255)[:, None, None, None, None]
+        return moved ^ ((moved ^ second) & ended), reward, terminated
 
 
 class DreamEnv:

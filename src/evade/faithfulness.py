@@ -26,7 +26,13 @@ class Faithfulness(NamedTuple):
 
 @torch.no_grad()
 def measure_faithfulness(
-    model: WorldModel, policy: Policy, stretches: Stretches, generator: torch.Generator, temperature: float = 1.0
+    model: WorldModel,
+    policy: Policy,
+    stretches: Stretches,
+    generator: torch.Generator,
+    *,
+    temperature: float = 1.0,
+    sticky_probability: float = 0.0,
 ) -> Faithfulness:
     """Hold dreams against what really happened.
 
@@ -36,14 +42,17 @@ def measure_faithfulness(
         stretches: on the model's device, at least one; best ones the model was not fitted to.
         generator: on the same device.
         temperature: at which the stretches were played, and the dreams are.
+        sticky_probability: of the dreams the policy plays. Given the game's actions, none is repeated: a game with
+            sticky actions then parts from the dream where it repeats one.
     """
-    dream = DreamEnv(model, len(stretches.observation), lambda _: stretches.observation.repeat(2, 1, 1, 1, 1))
+    num_starts, starts = len(stretches.observation), stretches.observation.repeat(2, 1, 1, 1, 1)
+    dream = DreamEnv(model, num_starts, lambda _: starts, sticky_probability=sticky_probability, generator=generator)
     rollout = roll_out(policy, dream, len(stretches.action), generator, temperature=temperature)
     ended_before = rollout.terminated.long().cumsum(0) - rollout.terminated.long() > 0
     return Faithfulness(
         real_return=stretches.reward.sum(0).mean(),
         dream_return=(rollout.reward * ~ended_before).sum(0).mean(),
-        parting_step=_steps_together(dream, stretches).mean(),
+        parting_step=_steps_together(DreamEnv(model, num_starts, lambda _: starts), stretches).mean(),
     )
 
 

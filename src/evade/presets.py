@@ -86,17 +86,20 @@ def _minatar(game: str) -> RunConfig:
             dream_batches=16,
         ),
         world_model=WorldModelConfig(
-            num_frames=4,
+            num_frames=6,
             hidden_size=16,
             depth=2,
-            num_doublings=1,
+            num_doublings=0,
+            num_local_layers=1,
             standardise=False,
             reward_estimate="expected",
             predicts_end=True,
             dropout=0.0,
             middle_dropout=0.0,
             pixel_noise=0.0,
+            frame_loss_weight=50.0,
             batch_size=64,
+            eventful_share=0.125,
             learning_rate=1.0,
             warmup_updates=100,
         ),
@@ -152,7 +155,9 @@ def _smoke(game: str) -> RunConfig:
             iterations=2, first_real_steps=128, real_steps=64, first_fit_updates=12, fit_updates=8, dream_batches=4
         ),
         env=EnvConfig(frame_size=(21, 16) if is_atari else None, time_limit=60),
-        world_model=replace(config.world_model, hidden_size=8, batch_size=4, predicts_end=not is_atari),
+        world_model=replace(
+            config.world_model, hidden_size=8, batch_size=4, eventful_share=0.25, predicts_end=not is_atari
+        ),
         policy=replace(config.policy, filters=(4,), hidden_size=16),
         collect=CollectConfig(num_envs=2, num_slices=4, holdout=1 / 11, temperature=2.0, pads_starts=True),
         dream=replace(config.dream, num_envs=4, horizon=5),

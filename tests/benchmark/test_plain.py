@@ -19,7 +19,16 @@ KINDS = {
     "pixels": (PIXELS, WorldModelConfig(hidden_size=16, depth=4, num_middle_layers=3, **STILL)),
     "grid": (
         GRID,
-        WorldModelConfig(num_frames=1, hidden_size=8, depth=2, standardise=False, predicts_end=True, **STILL),
+        WorldModelConfig(
+            num_frames=1,
+            hidden_size=8,
+            depth=2,
+            num_local_layers=2,
+            standardise=False,
+            predicts_end=True,
+            frame_loss_weight=7.0,
+            **STILL,
+        ),
     ),
 }
 

@@ -74,6 +74,28 @@ def test_all_windows_are_equally_likely(tmp_path):
     assert all(abs(count - 2000) < 5 * (2000 * 6 / 7) ** 0.5 for count in seen.values())
 
 
+def test_a_share_of_a_batch_can_be_eventful(tmp_path):
+    # With one frame, rewards are nonzero on arriving at positions 2 and 3 of each episode, and its end is position 4.
+    replay = build(tmp_path, [[4, 4]], num_frames=1)
+    batch = replay.transitions(4000, torch.Generator().manual_seed(0), eventful_share=0.25)
+    eventful = (batch.reward != 0) | batch.terminated
+    assert eventful[:1000].all()
+    assert abs(eventful[1000:].sum() - 2250) < 5 * (3000 * 3 / 16) ** 0.5
+    seen = batch.next_frame[:1000].flatten(1).unique(dim=0, return_counts=True)
+    assert len(seen[0]) == 6
+    assert ((seen[1] - 1000 / 6).abs() < 5 * (1000 * 5 / 36) ** 0.5).all()
+
+
+def test_without_events_a_batch_is_drawn_as_ever(tmp_path):
+    replay = Replay(tmp_path, GAME, 1, 0.0, 4)
+    still = episode(0, 5, ends=False)
+    replay.add(still._replace(reward=torch.zeros_like(still.reward)), write)
+    drawn = [
+        replay.transitions(50, torch.Generator().manual_seed(0), eventful_share=share).next_frame for share in (0, 0.5)
+    ]
+    assert torch.equal(*drawn)
+
+
 def test_the_end_of_every_chunk_can_be_held_out(tmp_path):
     replay = build(tmp_path, [[12], [12]], num_frames=1, holdout=0.25)
     generator = torch.Generator().manual_seed(0)

@@ -10,6 +10,7 @@ from evade.world_models.blocks import (
     Activation,
     CellNorm,
     Dropout,
+    LocalLayer,
     PositionSignal,
     Standardise,
     initialise,
@@ -58,6 +59,19 @@ def test_cell_norm_is_over_the_channels_of_one_cell():
     y = CellNorm(6)(x)
     torch.testing.assert_close(y.mean(1), torch.zeros(2, 3, 4), atol=1e-6, rtol=0)
     torch.testing.assert_close(y.var(1, correction=0), torch.ones(2, 3, 4), atol=1e-4, rtol=0)
+
+
+def test_a_local_layer_is_residual_and_looks_one_cell_around():
+    torch.manual_seed(0)
+    layer, x, action = LocalLayer(6, 3, "belu"), torch.randn(2, 6, 7, 7), torch.randn(2, 3)
+    nudged = x.clone()
+    nudged[:, :, 3, 4] += 1
+    reached = (layer(nudged, action) != layer(x, action)).any(1)
+    assert reached[:, 2:5, 3:6].all()
+    assert reached.sum() == 2 * 9
+    nn.init.zeros_(layer.convolution.weight)
+    nn.init.zeros_(layer.convolution.bias)
+    assert torch.equal(layer(x, action), layer.norm(x))
 
 
 def test_belu_pairs_adjacent_channels():

@@ -227,6 +227,16 @@ def test_the_kl_term_is_off_by_default_and_added_when_asked_for():
     torch.testing.assert_close(weighted.total - plain.total, 0.001 * weighted.metrics["kl"])
 
 
+def test_the_frame_loss_weighs_what_it_is_told():
+    batch = moving_dot(4, torch.Generator().manual_seed(0))
+    model = build_world_model(SMALL, MINATAR).eval()
+    once = model.compute_loss(batch)
+    model.config = replace(model.config, frame_loss_weight=50.0)
+    often = model.compute_loss(batch)
+    torch.testing.assert_close(often.total - once.total, 49 * once.metrics["frame_loss"])
+    assert torch.equal(often.metrics["frame_loss"], once.metrics["frame_loss"])
+
+
 def test_a_no_op_is_the_same_for_every_table():
     model = build_world_model(SMALL, MINATAR).eval()
     twin = copy.deepcopy(model)

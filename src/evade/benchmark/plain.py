@@ -16,7 +16,7 @@ from evade.policies import ActorCritic
 from evade.policies.network import PolicyOutput
 from evade.records import Logits, Loss, Prediction, Transitions
 from evade.world_models import DeterministicWorldModel
-from evade.world_models.blocks import ActionInjection, CellNorm, DownStage, UpStage, position_signal
+from evade.world_models.blocks import ActionInjection, CellNorm, DownStage, LocalLayer, UpStage, position_signal
 from evade.world_models.heads import NUM_EVENT_STAGES
 from evade.world_models.pixel_noise import add_pixel_noise
 
@@ -44,6 +44,9 @@ class PlainWorldModel(nn.Module):
         net = self.network
         embedded_action = net.action_embedding(action)
         x = self._embed(observation)
+        for each in net.local:
+            layer = cast(LocalLayer, each)
+            x = _norm(x + layer.activation(layer.convolution(_inject(x, embedded_action, layer.injection))), layer.norm)
         skips: list[Tensor] = []
         for stage in net.down:
             skips.insert(0, x)
@@ -82,7 +85,8 @@ class PlainWorldModel(nn.Module):
         target = batch.next_frame.permute(0, 2, 3, 1).long()
         frame = F.cross_entropy(logits.frame.flatten(0, -2), target.flatten(), reduction="none")
         reward = F.cross_entropy(logits.reward, batch.reward.long() - net.lowest_reward, reduction="none")
-        total = F.relu(frame - config.loss_cutoff).mean() + F.relu(reward - config.loss_cutoff).mean()
+        total = config.frame_loss_weight * F.relu(frame - config.loss_cutoff).mean()
+        total = total + F.relu(reward - config.loss_cutoff).mean()
         if logits.end is not None:
             end = F.binary_cross_entropy_with_logits(logits.end, batch.terminated.float(), reduction="none")
             total = total + F.relu(end - config.loss_cutoff).mean()

@@ -20,6 +20,9 @@ ADDED: dict[str, Any] = {
     "machine.compile": "off",
     "policy.num_frames": None,
     "policy.precision": "float32",
+    "world_model.eventful_share": 0.0,
+    "world_model.frame_loss_weight": 1.0,
+    "world_model.num_local_layers": 0,
     "world_model.precision": "float32",
     "world_model.reward_estimate": "likeliest",
 }

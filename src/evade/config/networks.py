@@ -31,6 +31,10 @@ class WorldModelConfig:
     """Number of stride-2 down stages, and of up stages. Original: 6 (105x80 becomes 2x2)."""
     num_doublings: int = 2
     """The first so many down stages double the channels. Original: 2 (64, 128, 256, 256, ...)."""
+    num_local_layers: int = 0
+    """3x3 residual convolutions at full resolution, between the embedding and the first down stage, that see the
+    action. Original: none. Ours: with one, MinAtar's one-cell moves are learnt in half the updates
+    (docs/decisions/0008-the-minatar-preset.md)."""
     num_middle_layers: int = 2
     """3x3 convolutions at the bottleneck. Original: 2."""
     reward_hidden_size: int = 128
@@ -72,8 +76,17 @@ class WorldModelConfig:
     loss_cutoff: float = 0.01
     """Subtracted from every cross-entropy before a ReLU, in nats. Original: 0.01 (deterministic model)."""
 
+    frame_loss_weight: float = 1.0
+    """Weight of the frame's mean cross-entropy beside those of reward and end. Original: 1, where 25,200 numbers of a
+    frame count as much as one reward; the joint likelihood's own weight is that number. Ours on MinAtar: between the
+    two, so that oversampled events (`eventful_share`) do not drown the frames."""
+
     batch_size: int = 4
     """Transitions per update. Original: 4."""
+    eventful_share: float = 0.0
+    """Share of each update's transitions that are drawn from those with a reward or an end, as soon as there are any.
+    Original: 0, all are drawn alike; but one in a hundred of Asterix's transitions has a reward, and a model fitted
+    by uniform draws never predicts one."""
     learning_rate: float = 1.5
     """Constant of the warm-up / inverse square root schedule; relative, because updates are scaled by each
     variable's own size. Original: 1.5."""
@@ -97,11 +110,14 @@ class WorldModelConfig:
             self.hidden_size,
             "belu pairs up channels, so it must be even",
         )
-        probabilities = "dropout middle_dropout pixel_noise"
+        require(
+            self.num_local_layers >= 0, "world_model.num_local_layers", self.num_local_layers, "it must not be negative"
+        )
+        probabilities = "dropout middle_dropout pixel_noise eventful_share"
         require_fields(self, "world_model", probabilities, lambda p: 0 <= p < 1, "it is a probability below 1")
         weights = "sigma_init kl_weight loss_cutoff"
         require_fields(self, "world_model", weights, finite_not_negative, "it must be finite and not negative")
-        rates = "learning_rate max_gradient_norm"
+        rates = "learning_rate max_gradient_norm frame_loss_weight"
         require_fields(self, "world_model", rates, finite_positive, "it must be finite and positive")
         require_choice("world_model.activation", self.activation, ("relu", "belu"))
         require_choice("world_model.reward_estimate", self.reward_estimate, ("likeliest", "expected"))

@@ -55,6 +55,7 @@ class Replay:
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
         self._fit_windows = torch.empty(0, dtype=torch.long)
+        self._eventful = torch.empty(0, dtype=torch.long)
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
 
@@ -104,7 +105,10 @@ class Replay:
         goes_on = torch.cat([chunk.position[1:] > 0, torch.tensor([False])])
         windows = begin + (has_past & goes_on).nonzero().flatten()
         num_fitted = len(windows) - round(len(windows) * self.holdout)
-        self._fit_windows = torch.cat([self._fit_windows, windows[:num_fitted]])
+        fitted = windows[:num_fitted]
+        is_eventful = (self._rest.reward[fitted + 1] != 0) | self._rest.terminated[fitted + 1]
+        self._fit_windows = torch.cat([self._fit_windows, fitted])
+        self._eventful = torch.cat([self._eventful, fitted[is_eventful]])
         self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
         self._starts.append(begin + (has_past & ~chunk.terminated).nonzero().flatten())
         self.records.append(record)
@@ -116,13 +120,17 @@ class Replay:
         first = at - self._rest.position[at]
         return self._frames[torch.maximum(stack, first.unsqueeze(1))]
 
-    def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
+    def transitions(
+        self, count: int, generator: torch.Generator, *, eventful_share: float = 0.0, held_out: bool = False
+    ) -> Transitions:
         """Uniformly drawn windows of K + 1 consecutive frames of one episode; on the CPU.
 
         Args:
             count: how many, with replacement.
             generator: on the CPU.
-            held_out: from the share that is kept from fitting instead.
+            eventful_share: the first so many of them are drawn from those that lead to a reward or an end, if there
+                are any.
+            held_out: from the share that is kept from fitting instead, where nothing is eventful.
         """
         windows = self._held_out if held_out else self._fit_windows
         if len(windows) == 0:
@@ -131,6 +139,10 @@ class Replay:
                 f"collect more steps, or use fewer stacked frames."
             )
         at = windows[torch.randint(len(windows), (count,), generator=generator)]
+        num_eventful = round(count * eventful_share)
+        if num_eventful and len(self._eventful) and not held_out:
+            chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
+            at[:num_eventful] = self._eventful[chosen]
         return Transitions(
             observation=self.observations(at),
             action=self._rest.action[at].long(),

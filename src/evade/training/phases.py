@@ -85,7 +85,14 @@ def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
     hold(state.world_model.eval(), state.draw)
     moved = Stretches(*(field.to(run.device) for field in stretches))
     dreaming = build_generator(run.device, run.config.seed, "dream", state.iteration)
-    told = measure_faithfulness(state.world_model, state.policy, moved, dreaming, run.config.collect.temperature)
+    told = measure_faithfulness(
+        state.world_model,
+        state.policy,
+        moved,
+        dreaming,
+        temperature=run.config.collect.temperature,
+        sticky_probability=run.config.dream.sticky_probability,
+    )
     return {
         "start_real_return": told.real_return,
         "start_dream_return": told.dream_return,
@@ -102,7 +109,7 @@ def fit_world_model(run: Run, state: TrainState) -> None:
     model = state.world_model.train()
     resample(model)
     for update in range(state.progress + 1, total + 1):
-        batch = sample_transitions(run, state, config.batch_size)
+        batch = sample_transitions(run, state)
         metrics = fit_update(model, state.world_model_optimiser, batch, config.max_gradient_norm)
         if is_point(update, total):
             run.log(state, update, metrics)
@@ -110,9 +117,11 @@ def fit_world_model(run: Run, state: TrainState) -> None:
     run.log(state, total, measure_world_model(run, state))
 
 
-def sample_transitions(run: Run, state: TrainState, count: int) -> Transitions:
-    """A batch of real experience on the run's device."""
-    return Transitions(*(field.to(run.device) for field in state.replay.transitions(count, state.host_generator)))
+def sample_transitions(run: Run, state: TrainState) -> Transitions:
+    """A batch of real experience to fit to, on the run's device."""
+    config = run.config.world_model
+    batch = state.replay.transitions(config.batch_size, state.host_generator, eventful_share=config.eventful_share)
+    return Transitions(*(field.to(run.device) for field in batch))
 
 
 @torch.no_grad()

@@ -173,6 +173,22 @@ class Dropout(nn.Module):
         return str(self.probability)
 
 
+class LocalLayer(nn.Module):
+    """Looks at each cell's neighbours at full resolution: action, 3x3 convolution, activation, residual, norm."""
+
+    def __init__(self, channels: int, action_size: int, activation: str) -> None:
+        super().__init__()
+        self.injection = ActionInjection(action_size, channels)
+        self.convolution = nn.Conv2d(channels, channels, 3, padding=1)
+        self.activation = Activation(activation)
+        self.norm = CellNorm(channels)
+
+    def forward(self, x: Tensor, action: Tensor) -> Tensor:
+        """`[B, C, H, W]` and `[B, action_size]` to `[B, C, H, W]`."""
+        normed: Tensor = self.norm(x + self.activation(self.convolution(self.injection(x, action))))
+        return normed
+
+
 class DownStage(nn.Module):
     """Halves rows and columns: dropout, pad to even, position, 4x4 convolution, activation, norm."""
 

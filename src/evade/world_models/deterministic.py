@@ -14,6 +14,7 @@ from evade.world_models.blocks import (
     ActionEmbedding,
     ActionInjection,
     DownStage,
+    LocalLayer,
     MiddleNet,
     PositionSignal,
     Standardise,
@@ -63,6 +64,7 @@ class DeterministicWorldModel(nn.Module):
         self.standardise = Standardise() if config.standardise else nn.Identity()
         self.embedding = nn.Linear(config.num_frames * channels, size)
         self.position = PositionSignal()
+        self.local = nn.ModuleList(LocalLayer(size, size, config.activation) for _ in range(config.num_local_layers))
         self.down = nn.ModuleList(
             DownStage(widths[i], widths[i + 1], config.activation, config.dropout) for i in range(depth)
         )
@@ -108,6 +110,8 @@ class DeterministicWorldModel(nn.Module):
         self._check(observation, action)
         embedded_action = self.action_embedding(action)
         x = self._embed(observation)
+        for layer in self.local:
+            x = layer(x, embedded_action)
         skips: list[Tensor] = []
         for stage in self.down:
             skips.insert(0, x)
@@ -133,7 +137,7 @@ class DeterministicWorldModel(nn.Module):
         return embedded
 
     def compute_loss(self, batch: Transitions) -> Loss:
-        """Batch in, loss and named metrics out; clipped cross-entropies, each a mean, simply added.
+        """Batch in, loss and named metrics out; clipped cross-entropies, each a mean, added up.
 
         In training mode pixel noise and dropout are on. The event layers' noise follows their own mode: `resample`
         is the one for fitting.
@@ -148,7 +152,7 @@ class DeterministicWorldModel(nn.Module):
             features, reward, end = self._body(observation, batch.action)
         frame_loss = compute_pixel_loss(features, self.frame_head, batch.next_frame, config.loss_cutoff)
         reward_loss = clipped_cross_entropy(reward, reward_class, config.loss_cutoff).mean()
-        total = frame_loss + reward_loss
+        total = config.frame_loss_weight * frame_loss + reward_loss
         reward_accuracy = (reward.detach().argmax(-1) == reward_class).float().mean()
         metrics = {"frame_loss": frame_loss, "reward_loss": reward_loss, "reward_accuracy": reward_accuracy}
         if end is not None:

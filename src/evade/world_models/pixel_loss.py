@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from evade.world_models.losses import clipped_cross_entropy
 
-PIECE_BYTES = 3 * 2**19
-"""Float32 scores of one piece: 512 cells at the paper's size. Measured on one core with 1 MB of second-level cache,
-processor time: loss and gradients take the same from 0.75 to 6 MB, a fifth more at 0.4 MB; scores and softmax take
-twice as long at 12 MB. A MinAtar batch of 64 frames of 10 x 10 x 10 x 2 is half a megabyte, and so one piece."""
+PIECE_BYTES = 3 * 2**20
+"""Float32 scores of one piece for each thread: 1,024 cells at the paper's size. Measured with 1 MB of second-level cache
+a core and batch 16: with one thread loss and gradients take 0.43 s from 1.5 to 3 MB and 0.47 s from 6 to 24 MB; with two
+0.48 s at 1.5 MB, 0.36 s at 3 MB and 0.32 s from 6 MB on, because threads must be woken for every operation on a piece. A
+MinAtar batch of 64 frames of 10 x 10 x 10 x 2 is half a megabyte, and so one piece."""
 
 ARGMAX_BLOCK = 32
 """Of 8, 16, 32 and 64, the size at which finding the highest of 256 scores took least: 9 ms for 50,400 pixels on one
@@ -176,7 +177,7 @@ def _sum_type(x: Tensor) -> torch.dtype:
 
 
 def _piece_size(weight: Tensor) -> int:
-    return max(PIECE_BYTES // (4 * weight.shape[0]), 1)
+    return max(PIECE_BYTES * torch.get_num_threads() // (4 * weight.shape[0]), 1)
 
 
 def _pieces(cells: Tensor, size: int) -> list[slice]:

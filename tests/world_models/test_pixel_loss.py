@@ -110,16 +110,22 @@ def test_a_hopeless_prediction_has_a_finite_loss():
     assert loss.item() == pytest.approx((0 + 500 + 1000 + 1000) / 4)
 
 
-def test_no_operation_sees_more_scores_than_a_piece_has():
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_operation_sees_more_scores_than_a_piece_has(threads):
+    before = torch.get_num_threads()
     features, head, frame = example(batch=4, height=20, width=20, channels=3, levels=64)
-    with in_pieces(50, 3 * 64), torch.profiler.profile(record_shapes=True) as profile:
-        loss_and_gradients(compute_pixel_loss, features, head, frame, 0.01)
-        with torch.no_grad():
-            compute_pixel_loss(features, head, frame, 0.01)
-            predict_pixels(features, head, 3)
+    torch.set_num_threads(threads)
+    try:
+        with in_pieces(50, 3 * 64), torch.profiler.profile(record_shapes=True) as profile:
+            loss_and_gradients(compute_pixel_loss, features, head, frame, 0.01)
+            with torch.no_grad():
+                compute_pixel_loss(features, head, frame, 0.01)
+                predict_pixels(features, head, 3)
+    finally:
+        torch.set_num_threads(before)
     sizes = {event.name: [torch.Size(shape).numel() for shape in event.input_shapes] for event in profile.events()}
-    assert max(sizes["aten::_softmax"]) == 50 * 3 * 64
-    assert max(max(each, default=0) for each in sizes.values()) == 50 * 3 * 64
+    assert max(sizes["aten::_softmax"]) == threads * 50 * 3 * 64
+    assert max(max(each, default=0) for each in sizes.values()) == threads * 50 * 3 * 64
 
 
 def test_low_precision_features_keep_loss_and_sums_in_float32():

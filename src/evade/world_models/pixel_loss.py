@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from evade.world_models.losses import clipped_cross_entropy
 
 PIECE_BYTES = 3 * 2**20
-"""Float32 scores of one piece for each thread: 1,024 cells at the paper's size. Measured with 1 MB of second-level cache
-a core and batch 16: with one thread loss and gradients take 0.43 s from 1.5 to 3 MB and 0.47 s from 6 to 24 MB; with two
-0.48 s at 1.5 MB, 0.36 s at 3 MB and 0.32 s from 6 MB on, because threads must be woken for every operation on a piece. A
-MinAtar batch of 64 frames of 10 x 10 x 10 x 2 is half a megabyte, and so one piece."""
+"""Float32 scores of one piece for each thread: 1,024 cells at the paper's size. Measured with 1 MB of second-level
+cache a core and batch 16: with one thread loss and gradients take 0.43 s from 1.5 to 3 MB and 0.47 s from 6 to 24 MB;
+with two 0.48 s at 1.5 MB, 0.36 s at 3 MB and 0.32 s from 6 MB on, because threads must be woken for every operation on
+a piece. A MinAtar batch of 64 frames of 10 x 10 x 10 x 2 is half a megabyte, and so one piece."""
 
 ARGMAX_BLOCK = 32
 """Of 8, 16, 32 and 64, the size at which finding the highest of 256 scores took least: 9 ms for 50,400 pixels on one
@@ -59,7 +59,7 @@ def pixel_loss_and_gradients(
         bias: `[C * V]`.
         target: uint8 `[N, C]`.
         cutoff: in nats.
-        piece_size: cells worked on at a time.
+        piece_size: cells worked on at a time for each thread.
     """
     count, num_channels, sum_type = target.numel(), target.shape[1], _sum_type(cells)
     loss = cells.new_zeros((), dtype=sum_type)
@@ -135,10 +135,10 @@ def predict_pixels(features: Tensor, head: nn.Linear, num_channels: int) -> Tens
     """The likeliest frame, uint8 `[B, C, H, W]`, of features `[B, D, H, W]`; of equal scores the lowest value wins."""
     cells = _cells(features)
     # A compiler reads the scores once whatever their number, and would write the code of each piece on its own.
-    size = cells.shape[0] if torch.compiler.is_compiling() else _piece_size(head.weight)
+    pieces = [slice(None)] if torch.compiler.is_compiling() else _pieces(cells, _piece_size(head.weight))
     with torch.autocast(features.device.type, enabled=False):
         weight = head.weight.to(cells.dtype)
-        parts = [likeliest(_scores(cells[part], weight, head.bias, num_channels)) for part in _pieces(cells, size)]
+        parts = [likeliest(_scores(cells[part], weight, head.bias, num_channels)) for part in pieces]
     batch, _, height, width = features.shape
     return torch.cat(parts).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
 
@@ -177,8 +177,9 @@ def _sum_type(x: Tensor) -> torch.dtype:
 
 
 def _piece_size(weight: Tensor) -> int:
-    return max(PIECE_BYTES * torch.get_num_threads() // (4 * weight.shape[0]), 1)
+    return max(PIECE_BYTES // (4 * weight.shape[0]), 1)
 
 
-def _pieces(cells: Tensor, size: int) -> list[slice]:
+def _pieces(cells: Tensor, piece_size: int) -> list[slice]:
+    size = piece_size * torch.get_num_threads()
     return [slice(start, start + size) for start in range(0, cells.shape[0], size)]

@@ -90,16 +90,14 @@ def _cost_lines(config: RunConfig, totals: dict[str, int]) -> str:
     if config.machine.threads:
         torch.set_num_threads(config.machine.threads)
     cost = measure_cost(config, spec(config.game, config.env))
-    batch = cost.dream_batch(config.dream.horizon)
-    fit_flops, fit_seconds = (totals["fit_updates"] * x for x in (cost.fit_update.flops, cost.fit_update.seconds))
-    dream_flops, dream_seconds = (totals["dream_batches"] * x for x in (batch.flops, batch.seconds))
-    per_second = config.dream.num_envs * config.dream.horizon / batch.seconds
+    fitting = cost.fit_update.times(totals["fit_updates"])
+    dreaming = cost.dream_batch(config.dream.horizon).times(totals["dream_batches"])
     return (
-        f"fitting:  {fit_flops / 1e15:.3g} PFLOP; one update of {config.world_model.batch_size} takes "
-        f"{1000 * cost.fit_update.seconds:.3g} ms: {_hours(fit_seconds)}\n"
-        f"dreaming: {dream_flops / 1e15:.3g} PFLOP; {per_second:,.0f} dream steps a second, PPO included: "
-        f"{_hours(dream_seconds)}\n"
-        f"together about {_hours(fit_seconds + dream_seconds)} on {config.machine.device} with "
+        f"fitting:  {fitting.flops / 1e15:.3g} PFLOP; one update of {config.world_model.batch_size} takes "
+        f"{1000 * cost.fit_update.seconds:.3g} ms: {_hours(fitting.seconds)}\n"
+        f"dreaming: {dreaming.flops / 1e15:.3g} PFLOP; {totals['dream_steps'] / dreaming.seconds:,.0f} dream steps a "
+        f"second, PPO included: {_hours(dreaming.seconds)}\n"
+        f"together about {_hours(fitting.plus(dreaming).seconds)} on {config.machine.device} with "
         f"{torch.get_num_threads()} threads, without the game itself and the evaluations"
     )
 

@@ -28,6 +28,14 @@ class StepCost:
     flops: float
     seconds: float
 
+    def times(self, count: float) -> "StepCost":
+        """So many such steps."""
+        return StepCost(count * self.flops, count * self.seconds)
+
+    def plus(self, other: "StepCost") -> "StepCost":
+        """Both, one after the other."""
+        return StepCost(self.flops + other.flops, self.seconds + other.seconds)
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -41,10 +49,7 @@ class Cost:
 
     def dream_batch(self, horizon: int) -> StepCost:
         """A whole batch of dreams and what PPO learns from it."""
-        return StepCost(
-            horizon * self.dream_step.flops + self.improve.flops,
-            horizon * self.dream_step.seconds + self.improve.seconds,
-        )
+        return self.dream_step.times(horizon).plus(self.improve)
 
 
 def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
@@ -81,8 +86,8 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
     factor = minibatches / (short * config.policy.epochs // config.policy.minibatch_times)
     return Cost(
         fit_update=fit_cost,
-        dream_step=StepCost(dream_cost.flops / short, dream_cost.seconds / short),
-        improve=StepCost(improve_cost.flops * factor, improve_cost.seconds * factor),
+        dream_step=dream_cost.times(1 / short),
+        improve=improve_cost.times(factor),
     )
 
 

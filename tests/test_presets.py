@@ -45,7 +45,7 @@ def test_the_laptops_atari_keeps_the_papers_real_steps_and_has_few_values_to_pre
     paper = build_config("atari100k", "evade").schedule
     assert [config.schedule.real_steps_in(i) for i in range(1, 31)] == [paper.real_steps_in(i) for i in range(1, 31)]
     assert config.schedule.total_real_steps == 102_400
-    assert spec(config.game, config.env) == GameSpec(1, 42, 32, 16, 9)
+    assert spec(config.game, config.env) == GameSpec(1, 42, 32, 16, 3)
     # PPO's minibatches are as large in the game as in dreams.
     assert config.collect.num_envs * config.collect.num_slices == config.dream.num_envs
 

@@ -96,6 +96,7 @@ def _minatar(game: str) -> RunConfig:
             num_local_layers=1,
             standardise=False,
             reward_estimate="expected",
+            keeps_objects=True,
             predicts_end=True,
             dropout=0.0,
             middle_dropout=0.0,
@@ -159,7 +160,12 @@ def _smoke(game: str) -> RunConfig:
         ),
         env=EnvConfig(frame_size=(21, 16) if is_atari else None, time_limit=60),
         world_model=replace(
-            config.world_model, hidden_size=8, batch_size=4, eventful_share=0.25, predicts_end=not is_atari
+            config.world_model,
+            hidden_size=8,
+            batch_size=4,
+            eventful_share=0.25,
+            keeps_objects=not is_atari,
+            predicts_end=not is_atari,
         ),
         policy=replace(config.policy, filters=(4,), hidden_size=16),
         collect=CollectConfig(num_envs=2, num_slices=4, holdout=1 / 11, temperature=2.0, pads_starts=True),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evade.config import EVADE, GameSpec, WorldModelConfig
-from evade.errors import ActionError, RewardError, ShapeError
+from evade.errors import ActionError, ConfigError, RewardError, ShapeError
 from evade.layers import draw, noisy_layers, use_mean
 from evade.records import Transitions
 from evade.world_models import build_world_model, build_world_model_optimiser, fit_update
@@ -235,6 +235,28 @@ def test_the_frame_loss_weighs_what_it_is_told():
     often = model.compute_loss(batch)
     torch.testing.assert_close(often.total - once.total, 49 * once.metrics["frame_loss"])
     assert torch.equal(often.metrics["frame_loss"], once.metrics["frame_loss"])
+
+
+def test_only_cells_with_two_values_show_objects():
+    with pytest.raises(ConfigError, match="keeps_objects = True is not possible: this game's cells have 256 values"):
+        build_world_model(replace(SMALL, keeps_objects=True), replace(MINATAR, levels=256))
+
+
+def test_a_dream_keeps_the_only_object_of_a_channel():
+    torch.manual_seed(0)
+    model = build_world_model(SMALL, MINATAR).eval()
+    with torch.no_grad():
+        # All cells are off with a probability of about nine in ten.
+        model.frame_head.weight.mul_(0.01)
+        model.frame_head.bias.copy_(torch.tensor([2.2, 0.0]).repeat(MINATAR.channels))
+    observation = torch.zeros_like(observations(MINATAR, 1))
+    observation[:, :, 0, 3, 4] = 1
+    action = torch.zeros(len(observation), dtype=torch.long)
+    assert not model.predict(observation, action).frame.any()
+    model.config = replace(model.config, keeps_objects=True)
+    shown = model.predict(observation, action).frame.flatten(2).sum(2)
+    assert (shown[:, 0] == 1).all()
+    assert not shown[:, 1:].any()
 
 
 def test_a_no_op_is_the_same_for_every_table():

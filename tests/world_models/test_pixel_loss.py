@@ -9,7 +9,13 @@ from torch.nn import functional as F
 
 from evade.world_models import pixel_loss
 from evade.world_models.losses import clipped_cross_entropy
-from evade.world_models.pixel_loss import compute_pixel_loss, likeliest, pixel_loss_and_gradients, predict_pixels
+from evade.world_models.pixel_loss import (
+    compute_pixel_loss,
+    likeliest,
+    pixel_loss_and_gradients,
+    predict_objects,
+    predict_pixels,
+)
 
 
 def example(batch=2, size=5, height=3, width=4, channels=2, levels=6, dtype=torch.float32, seed=0):
@@ -167,3 +173,28 @@ def test_of_equal_scores_the_lowest_value_wins(levels, num_values, dtype, seed):
     scores = torch.randint(0, num_values, (4, 3, levels), generator=generator)
     first = [[row.index(max(row)) for row in cell] for cell in scores.tolist()]
     assert likeliest(scores.to(dtype)).tolist() == first
+
+
+def objects(odds, last_frame):
+    """What is shown of one channel in a row of cells with these log-odds."""
+    head = nn.Linear(1, 2)
+    with torch.no_grad():
+        head.weight.copy_(torch.tensor([[0.0], [1.0]]))
+        head.bias.zero_()
+    features = torch.tensor(odds).view(1, 1, 1, -1)
+    before = torch.tensor(last_frame, dtype=torch.uint8).view(1, 1, 1, -1)
+    return predict_objects(features, head, before).flatten().tolist()
+
+
+def test_an_object_in_an_uncertain_place_does_not_vanish():
+    assert objects([-0.7, -0.4, -0.9, -5.0], [0, 1, 0, 0]) == [0, 1, 0, 0]
+    # Nothing was there before, or it is all but certain to be gone.
+    assert objects([-0.7, -0.4, -0.9, -5.0], [0, 0, 0, 0]) == [0, 0, 0, 0]
+    assert objects([-4.7, -4.4, -4.9, -5.0], [0, 1, 0, 0]) == [0, 0, 0, 0]
+
+
+def test_certain_objects_are_decided_cell_by_cell():
+    assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0]) == [1, 0, 1, 0]
+    features, head, frame = example(batch=3, height=5, width=4, channels=6, levels=2)
+    before = torch.zeros_like(frame)
+    assert torch.equal(predict_objects(features, head, before), predict_pixels(features, head, 6))

@@ -22,6 +22,7 @@ ADDED: dict[str, Any] = {
     "policy.precision": "float32",
     "world_model.eventful_share": 0.0,
     "world_model.frame_loss_weight": 1.0,
+    "world_model.keeps_objects": False,
     "world_model.num_local_layers": 0,
     "world_model.precision": "float32",
     "world_model.reward_estimate": "likeliest",

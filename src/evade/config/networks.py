@@ -46,6 +46,11 @@ class WorldModelConfig:
     reward_estimate: Literal["likeliest", "expected"] = "likeliest"
     """What a dream pays: the likeliest reward (original), or the mean of the predicted distribution. The mean differs
     between draws of the event layers even where no reward has been seen yet, so that there is something to find out."""
+    keeps_objects: bool = False
+    """Cells with two values only: where a channel showed something, a dream goes on to show its likeliest cell even
+    below one half, down to one fiftieth. Original: no, every cell is decided alone. Ours: in MinAtar a player whose
+    next place was uncertain vanished from dreams, and policies learnt to stay where it does not
+    (docs/decisions/0008-the-minatar-preset.md)."""
     predicts_end: bool = False
     """Add a head for the end of an episode. Original: no; MinAtar ends a game at death, so there it is needed."""
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evade.config import WorldModelConfig
+from evade.config import WorldModelConfig, require
 from evade.errors import RewardError, ShapeError
 from evade.layers import kl_divergence
 from evade.records import Logits, Loss, Prediction, Transitions
@@ -23,7 +23,7 @@ from evade.world_models.blocks import (
 )
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
-from evade.world_models.pixel_loss import compute_pixel_loss, predict_pixels
+from evade.world_models.pixel_loss import compute_pixel_loss, predict_objects, predict_pixels
 from evade.world_models.pixel_noise import add_pixel_noise
 
 
@@ -57,6 +57,12 @@ class DeterministicWorldModel(nn.Module):
         self.config = config
         self.channels, self.levels = channels, levels
         self.lowest_reward, self.num_reward_classes = lowest_reward, num_reward_classes
+        require(
+            not config.keeps_objects or levels == 2,
+            "world_model.keeps_objects",
+            config.keeps_objects,
+            f"this game's cells have {levels} values, and only those with 2 show objects",
+        )
         size, depth = config.hidden_size, config.depth
         widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
         bottleneck = widths[-1]
@@ -173,7 +179,10 @@ class DeterministicWorldModel(nn.Module):
         """
         with self._autocast(observation):
             features, reward_scores, end = self._body(observation, action)
-        frame = predict_pixels(features, self.frame_head, self.channels)
+        if self.config.keeps_objects:
+            frame = predict_objects(features, self.frame_head, observation[:, -1])
+        else:
+            frame = predict_pixels(features, self.frame_head, self.channels)
         reward = self._decide_reward(reward_scores)
         terminated = torch.zeros_like(action, dtype=torch.bool) if end is None else end > 0
         return Prediction(frame, reward, terminated)

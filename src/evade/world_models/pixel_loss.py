@@ -22,6 +22,11 @@ ARGMAX_BLOCK = 32
 core, against 16 ms for torch's argmax."""
 
 
+OBJECT_LOG_ODDS = -3.9
+"""Of a probability of one fiftieth. In dreams of going up from the bottom of MinAtar's Freeway, the chicken was still
+there after 30 steps in 30 % without the rule, in 73, 97 and 98 % with it from 5, 2 and 1 % on."""
+
+
 def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff: float) -> Tensor:
     """The mean over a frame's values of the clipped cross-entropy of `head(features)`, in float32.
 
@@ -141,6 +146,29 @@ def predict_pixels(features: Tensor, head: nn.Linear, num_channels: int) -> Tens
         parts = [likeliest(_scores(cells[part], weight, head.bias, num_channels)) for part in pieces]
     batch, _, height, width = features.shape
     return torch.cat(parts).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
+
+
+def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor) -> Tensor:
+    """`predict_pixels` for cells that are on or off, but a thing whose next place is uncertain does not vanish.
+
+    Where an object may be in one of three cells, none of them may reach one half, and cell by cell the likeliest
+    frame has no object at all, although that is the least likely of all. So where a channel showed something, its
+    likeliest cell is on if its log-odds are above `OBJECT_LOG_ODDS`, however many are more likely off than on.
+
+    Args:
+        features: `[B, D, H, W]`.
+        head: from D to C * 2 scores for each cell.
+        last_frame: uint8 `[B, C, H, W]`.
+    """
+    batch, num_channels, height, width = last_frame.shape
+    with torch.autocast(features.device.type, enabled=False):
+        cells = _cells(features)
+        scores = _scores(cells, head.weight.to(cells.dtype), head.bias, num_channels)
+    odds = (scores[..., 1] - scores[..., 0]).view(batch, height * width, num_channels)
+    highest = odds.amax(1, keepdim=True)
+    had_object = (last_frame.flatten(2).amax(2) > 0).unsqueeze(1)
+    is_on = (odds > 0) | ((odds == highest) & (highest > OBJECT_LOG_ODDS) & had_object)
+    return is_on.to(torch.uint8).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
 
 
 def likeliest(scores: Tensor) -> Tensor:

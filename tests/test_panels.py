@@ -79,6 +79,9 @@ def test_no_caption_adds_nothing():
 def test_the_reward_line_names_both_and_says_when_they_differ():
     assert reward_caption(1, 1) == "reward:  predicted 1,  true 1"
     assert reward_caption(-0.0, -1) == "reward:  predicted 0,  true -1  (wrong)"
+    assert reward_caption(-1.5e-7, 0) == "reward:  predicted 0,  true 0"
+    assert reward_caption(0.724, 1) == "reward:  predicted 0.72,  true 1"
+    assert reward_caption(0.31, 1) == "reward:  predicted 0.31,  true 1  (wrong)"
 
 
 def panels(strip, rows, columns):

@@ -65,9 +65,14 @@ def captioned(image: Picture, lines: list[str]) -> Picture:
 
 
 def reward_caption(predicted: float, true: float) -> str:
-    """The caption's line for the reward the dream predicts and the one the game gave."""
-    verdict = "" if predicted == true else "  (wrong)"
-    return f"reward:  predicted {predicted or 0:g},  true {true or 0:g}{verdict}"
+    """Both rewards in words, and whether they differ once the prediction, which may be a mean, is rounded."""
+    verdict = "" if round(predicted) == true else "  (wrong)"
+    return f"reward:  predicted {_short(predicted)},  true {_short(true)}{verdict}"
+
+
+def _short(reward: float) -> str:
+    # Adding zero makes the zero of a small negative number a plain one.
+    return f"{round(reward, 2) + 0.0:g}"
 
 
 def compare_strip(game: Picture, dream: Picture, lines: list[str], is_dreaming: bool) -> Picture:

@@ -127,6 +127,8 @@ def test_resume_by_folder(trained, capsys):
     ("words", "said"),
     [
         (["--game", "minatar/brekout"], "did you mean minatar/breakout"),
+        (["--world-model.eventful-share", "1.5"], "world_model.eventful_share = 1.5 is not possible"),
+        (["--game", "atari/pong", "--world-model.keeps-objects"], "this game's cells have 256 values"),
         (["--world-model.hidden-size", "0"], "world_model.hidden_size = 0 is not possible"),
         (["--policy.minibatch-times", "5000"], "do not fill one minibatch"),
         (["--schedule.real-steps", "63"], "multiple of collect.num_envs x collect.num_slices = 8"),

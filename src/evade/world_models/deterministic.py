@@ -61,7 +61,7 @@ class DeterministicWorldModel(nn.Module):
             not config.keeps_objects or levels == 2,
             "world_model.keeps_objects",
             config.keeps_objects,
-            f"this game's cells have {levels} values, and only those with 2 show objects",
+            f"this game's cells have {levels} values, and it needs cells that are on or off; leave it out",
         )
         size, depth = config.hidden_size, config.depth
         widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]

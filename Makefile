@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 train: install  ## install when needed, then train EVaDE on MinAtar Breakout (a few minutes)
-	$(RUN) $(BIN)/evade train quick evade --game minatar/breakout
+	$(BIN)/evade train quick evade --game minatar/breakout
 
 test: install browser  ## install when needed, then lint, types, layering and tests
 	@$(MAKE) --no-print-directory check

@@ -16,16 +16,27 @@ try:
 except SystemExit:
     pass
 assert "torch" not in sys.modules
-print("policy", os.environ["OMP_WAIT_POLICY"])
+print({name: os.environ[name] for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT") if name in os.environ})
 """
 
 
-@pytest.mark.parametrize(("given", "expected"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
-def test_idle_threads_sleep_unless_the_user_says_otherwise(given, expected):
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"} | given
+CHOICES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "1000"}),
+        ({"GOMP_SPINCOUNT": "0"}, {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE"}),
+        ({"OMP_WAIT_POLICY": "PASSIVE"}, {"OMP_WAIT_POLICY": "PASSIVE"}),
+    ],
+)
+def test_idle_threads_sleep_soon_unless_the_user_says_otherwise(given, expected):
+    environment = {name: value for name, value in os.environ.items() if name not in CHOICES} | given
     result = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == f"policy {expected}"
+    assert result.stdout.splitlines()[-1] == str(expected)
 
 
 def test_freed_memory_is_kept():

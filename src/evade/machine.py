@@ -59,6 +59,7 @@ def _hardware() -> list[Finding]:
         Finding("device", device),
         Finding("threads", f"{torch.get_num_threads()} of {os.cpu_count()}; --machine.threads sets them for a run"),
         Finding("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "not set: idle threads may spin")),
+        Finding("GOMP_SPINCOUNT", os.environ.get("GOMP_SPINCOUNT", "not set: as OMP_WAIT_POLICY says")),
         Finding("compile", f"no {missing}" if missing else "possible"),
         Finding("bf16", "supported by the hardware" if bf16 else "not supported by the hardware, emulated"),
     ]

@@ -14,8 +14,6 @@ from evade.benchmark.sampling import summarise
 from evade.benchmark.session import Progress, Session
 from evade.machine import describe_machine
 
-WAIT_POLICY = "OMP_WAIT_POLICY"
-
 
 def run_benchmark(options: Options, progress: Progress = lambda what, done, total: None) -> Report:
     """Measure what the options ask for; minutes, or seconds if quick.
@@ -24,7 +22,7 @@ def run_benchmark(options: Options, progress: Progress = lambda what, done, tota
     """
     threads, started = torch.get_num_threads(), time.monotonic()
     machine = {finding.name: finding.value for finding in describe_machine()}
-    machine |= {"cores": f"{os.cpu_count()}", WAIT_POLICY: os.environ.get(WAIT_POLICY, "not set")}
+    machine["cores"] = f"{os.cpu_count()}"
     watch = LoadWatch()
     try:
         with torch.random.fork_rng(), LoopWorkers() as workers:

@@ -246,19 +246,38 @@ def test_only_cells_with_two_values_show_objects():
 
 def test_a_dream_keeps_the_only_object_of_a_channel():
     torch.manual_seed(0)
-    model = build_world_model(SMALL, MINATAR).eval()
+    model = build_world_model(replace(SMALL, keeps_objects=True), MINATAR).eval()
     with torch.no_grad():
+        model.is_single.zero_()
         # All cells are off with a probability of about nine in ten.
         model.frame_head.weight.mul_(0.01)
         model.frame_head.bias.copy_(torch.tensor([2.2, 0.0]).repeat(MINATAR.channels))
     observation = torch.zeros_like(observations(MINATAR, 1))
     observation[:, :, 0, 3, 4] = 1
     action = torch.zeros(len(observation), dtype=torch.long)
-    assert not model.predict(observation, action).frame.any()
-    model.config = replace(model.config, keeps_objects=True)
     shown = model.predict(observation, action).frame.flatten(2).sum(2)
     assert (shown[:, 0] == 1).all()
     assert not shown[:, 1:].any()
+    model.config = replace(model.config, keeps_objects=False)
+    assert not model.predict(observation, action).frame.any()
+
+
+def test_the_model_notes_which_channels_always_show_one_object():
+    model = build_world_model(replace(SMALL, keeps_objects=True), MINATAR)
+    seen = moving_dot(3, torch.Generator().manual_seed(0))
+    frame = torch.zeros_like(seen.next_frame)
+    frame[:, 0, 4, 2] = frame[:, 1, 0, 0] = frame[:, 2, 5, 5] = 1
+    frame[1, 1, 9, 9], frame[1, 2] = 1, 0
+    # Channel 0 always has one object, channel 1 has two once, channel 2 has none once, channel 3 never has any.
+    model.eval().compute_loss(seen._replace(next_frame=frame))
+    assert model.is_single.all()
+    model.train().compute_loss(seen._replace(next_frame=frame))
+    assert model.is_single.tolist() == [True, False, False, False]
+    frame[:] = 0
+    frame[:, :, 0, 0] = 1
+    model.compute_loss(seen._replace(next_frame=frame))
+    assert model.is_single.tolist() == [True, False, False, False]
+    assert torch.equal(model.state_dict()["is_single"], model.is_single)
 
 
 def test_a_no_op_is_the_same_for_every_table():

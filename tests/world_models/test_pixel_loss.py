@@ -175,7 +175,7 @@ def test_of_equal_scores_the_lowest_value_wins(levels, num_values, dtype, seed):
     assert likeliest(scores.to(dtype)).tolist() == first
 
 
-def objects(odds, last_frame):
+def objects(odds, last_frame, is_single=False):
     """What is shown of one channel in a row of cells with these log-odds."""
     head = nn.Linear(1, 2)
     with torch.no_grad():
@@ -183,7 +183,7 @@ def objects(odds, last_frame):
         head.bias.zero_()
     features = torch.tensor(odds).view(1, 1, 1, -1)
     before = torch.tensor(last_frame, dtype=torch.uint8).view(1, 1, 1, -1)
-    return predict_objects(features, head, before).flatten().tolist()
+    return predict_objects(features, head, before, torch.tensor([is_single])).flatten().tolist()
 
 
 def test_an_object_in_an_uncertain_place_does_not_vanish():
@@ -197,4 +197,18 @@ def test_certain_objects_are_decided_cell_by_cell():
     assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0]) == [1, 0, 1, 0]
     features, head, frame = example(batch=3, height=5, width=4, channels=6, levels=2)
     before = torch.zeros_like(frame)
-    assert torch.equal(predict_objects(features, head, before), predict_pixels(features, head, 6))
+    predicted = predict_objects(features, head, before, torch.zeros(6, dtype=torch.bool))
+    assert torch.equal(predicted, predict_pixels(features, head, 6))
+
+
+def test_what_is_always_single_neither_doubles_nor_vanishes():
+    assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0], is_single=True) == [1, 0, 0, 0]
+    assert objects([-4.7, -4.4, -4.9, -5.0], [0, 1, 0, 0], is_single=True) == [0, 1, 0, 0]
+
+
+def test_single_channels_do_not_change_the_others():
+    features, head, frame = example(batch=3, height=5, width=4, channels=6, levels=2)
+    is_single = torch.tensor([True, False, False, True, False, False])
+    shown = predict_objects(features, head, torch.zeros_like(frame), is_single)
+    assert (shown[:, is_single].flatten(2).sum(2) == 1).all()
+    assert torch.equal(shown[:, ~is_single], predict_pixels(features, head, 6)[:, ~is_single])

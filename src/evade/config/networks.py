@@ -48,9 +48,9 @@ class WorldModelConfig:
     between draws of the event layers even where no reward has been seen yet, so that there is something to find out."""
     keeps_objects: bool = False
     """Cells with two values only: where a channel showed something, a dream goes on to show its likeliest cell even
-    below one half, down to one fiftieth. Original: no, every cell is decided alone. Ours: in MinAtar a player whose
-    next place was uncertain vanished from dreams, and policies learnt to stay where it does not
-    (docs/decisions/0008-the-minatar-preset.md)."""
+    below one half, down to one fiftieth; and a channel that always showed one object in the game shows one in dreams.
+    Original: no, every cell is decided alone. Ours: in MinAtar a player whose next place was uncertain vanished from
+    dreams, or became several, and policies learnt to live with that (docs/decisions/0008-the-minatar-preset.md)."""
     predicts_end: bool = False
     """Add a head for the end of an episode. Original: no; MinAtar ends a game at death, so there it is needed."""
     precision: Literal["float32", "bfloat16"] = "float32"

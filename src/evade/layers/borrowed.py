@@ -1,12 +1,11 @@
 """A noisy convolution that borrows another module's weights (paper, section 3.5: the reward path's last stage)."""
 
-from typing import cast
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evade.layers.errors import LayerError
 from evade.layers.noise import NoisyLayer
+from evade.layers.transposed import conv_transpose2d
 
 
 class NoisyConv2d(NoisyLayer):
@@ -56,16 +55,8 @@ class NoisyConv2d(NoisyLayer):
         """The source's convolution with another kernel."""
         source = self.source
         if isinstance(source, nn.ConvTranspose2d):
-            return F.conv_transpose2d(
-                x,
-                kernel,
-                source.bias,
-                source.stride,
-                cast(tuple[int, int], source.padding),
-                source.output_padding,
-                source.groups,
-                source.dilation,
-            )
+            options = source.stride, source.padding, source.output_padding, source.groups, source.dilation
+            return conv_transpose2d(x, kernel, source.bias, *options)
         return F.conv2d(x, kernel, source.bias, source.stride, source.padding, source.dilation, source.groups)
 
     def expand(self, kernel: Tensor) -> Tensor:

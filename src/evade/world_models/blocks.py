@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evade.errors import ActionError
+from evade.layers.transposed import ConvTranspose2d
 
 
 def initialise(module: nn.Module) -> None:
@@ -216,7 +217,7 @@ class UpStage(nn.Module):
         super().__init__()
         self.dropout = Dropout(dropout)
         self.injection = ActionInjection(action_size, in_channels)
-        self.convolution = nn.ConvTranspose2d(in_channels, out_channels, 4, stride=2, padding=1)
+        self.convolution = ConvTranspose2d(in_channels, out_channels, 4, stride=2, padding=1)
         self.activation = Activation(activation)
         self.norm = CellNorm(out_channels)
         self.position = PositionSignal()

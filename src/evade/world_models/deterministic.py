@@ -43,6 +43,8 @@ class DeterministicWorldModel(nn.Module):
         num_reward_classes: consecutive whole rewards from there on.
     """
 
+    is_single: Tensor
+
     def __init__(
         self,
         config: WorldModelConfig,
@@ -83,6 +85,9 @@ class DeterministicWorldModel(nn.Module):
         hidden = config.reward_hidden_size
         self.reward_head = PooledHead(bottleneck + size, hidden, num_reward_classes, bias=False)
         self.end_head = PooledHead(bottleneck + size, hidden, 1, bias=True) if config.predicts_end else None
+        if config.keeps_objects:
+            # The channels that showed one object in every frame so far.
+            self.register_buffer("is_single", torch.ones(channels, dtype=torch.bool))
         initialise(self)
         nn.init.normal_(self.embedding.bias, std=0.01)
         nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
@@ -145,13 +150,16 @@ class DeterministicWorldModel(nn.Module):
     def compute_loss(self, batch: Transitions) -> Loss:
         """Batch in, loss and named metrics out; clipped cross-entropies, each a mean, added up.
 
-        In training mode pixel noise and dropout are on. The event layers' noise follows their own mode: `resample`
+        In training mode pixel noise and dropout are on, and with `keeps_objects` the model notes which channels
+        always show one object. The event layers' noise follows their own mode: `resample`
         is the one for fitting.
         """
         config = self.config
         # First, because this is the only question asked of the host: what follows is one graph to a compiler.
         reward_class = self._reward_class(batch.reward)
         observation = batch.observation
+        if self.training and config.keeps_objects:
+            self.is_single &= (batch.next_frame.flatten(2).sum(2) == 1).all(0)
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)
         with self._autocast(observation):
@@ -180,7 +188,7 @@ class DeterministicWorldModel(nn.Module):
         with self._autocast(observation):
             features, reward_scores, end = self._body(observation, action)
         if self.config.keeps_objects:
-            frame = predict_objects(features, self.frame_head, observation[:, -1])
+            frame = predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
         else:
             frame = predict_pixels(features, self.frame_head, self.channels)
         reward = self._decide_reward(reward_scores)

@@ -148,17 +148,19 @@ def predict_pixels(features: Tensor, head: nn.Linear, num_channels: int) -> Tens
     return torch.cat(parts).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
 
 
-def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor) -> Tensor:
+def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor, is_single: Tensor) -> Tensor:
     """`predict_pixels` for cells that are on or off, but a thing whose next place is uncertain does not vanish.
 
     Where an object may be in one of three cells, none of them may reach one half, and cell by cell the likeliest
     frame has no object at all, although that is the least likely of all. So where a channel showed something, its
-    likeliest cell is on if its log-odds are above `OBJECT_LOG_ODDS`, however many are more likely off than on.
+    likeliest cell is on if its log-odds are above `OBJECT_LOG_ODDS`, however many are more likely off than on. A
+    channel that always shows one object shows its likeliest cell and no other: nothing doubles there either.
 
     Args:
         features: `[B, D, H, W]`.
         head: from D to C * 2 scores for each cell.
         last_frame: uint8 `[B, C, H, W]`.
+        is_single: bool `[C]`, the channels that always show one object.
     """
     batch, num_channels, height, width = last_frame.shape
     with torch.autocast(features.device.type, enabled=False):
@@ -167,7 +169,8 @@ def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor) -> Te
     odds = (scores[..., 1] - scores[..., 0]).view(batch, height * width, num_channels)
     highest = odds.amax(1, keepdim=True)
     had_object = (last_frame.flatten(2).amax(2) > 0).unsqueeze(1)
-    is_on = (odds > 0) | ((odds == highest) & (highest > OBJECT_LOG_ODDS) & had_object)
+    keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)
+    is_on = ((odds > 0) & ~is_single) | ((odds == highest) & keeps_one)
     return is_on.to(torch.uint8).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
 
 

@@ -23,7 +23,8 @@ from evade.world_models.blocks import (
 )
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
-from evade.world_models.pixel_loss import compute_pixel_loss, predict_objects, predict_pixels
+from evade.world_models.next_frame import predict_objects, predict_pixels
+from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
 
 

@@ -1,30 +1,12 @@
-"""Next frames from features, a piece of the cells at a time: the loss with its gradients, and the likeliest frame.
-
-At the paper's size the frame head gives 105 x 80 x 3 x 256 scores, 26 MB in float32 for each example, and the
-gradient is as large again. Worked off in pieces that stay in a core's cache, they are never in memory as a whole.
-"""
+"""The next frame's loss with its gradients, a piece of the cells at a time."""
 
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from evade.world_models.frame_scores import as_cells, cells_per_piece, cut_into_pieces, score_cells
 from evade.world_models.losses import clipped_cross_entropy
-
-PIECE_BYTES = 3 * 2**20
-"""Float32 scores of one piece for each thread: 1,024 cells at the paper's size. Measured with 1 MB of second-level
-cache a core and batch 16: with one thread loss and gradients take 0.43 s from 1.5 to 3 MB and 0.47 s from 6 to 24 MB;
-with two 0.48 s at 1.5 MB, 0.36 s at 3 MB and 0.32 s from 6 MB on, because threads must be woken for every operation on
-a piece. A MinAtar batch of 64 frames of 10 x 10 x 10 x 2 is half a megabyte, and so one piece."""
-
-ARGMAX_BLOCK = 32
-"""Of 8, 16, 32 and 64, the size at which finding the highest of 256 scores took least: 9 ms for 50,400 pixels on one
-core, against 16 ms for torch's argmax."""
-
-
-OBJECT_LOG_ODDS = -3.9
-"""Of a probability of one fiftieth. In dreams of going up from the bottom of MinAtar's Freeway, the chicken was still
-there after 30 steps in 30 % without the rule, in 73, 97 and 98 % with it from 5, 2 and 1 % on."""
 
 
 def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff: float) -> Tensor:
@@ -36,13 +18,13 @@ def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff:
         frame: uint8 `[B, C, H, W]`, the values to predict, each below V.
         cutoff: in nats.
     """
-    cells, target = _cells(features), _cells(frame)
+    cells, target = as_cells(features), as_cells(frame)
     weight, bias = head.weight, head.bias
-    size = _piece_size(weight)
+    size = cells_per_piece(weight)
     with torch.autocast(features.device.type, enabled=False):
         # One piece is all there is at MinAtar's size: nothing to save there, so torch's own operations do.
         if cells.shape[0] <= size:
-            scores = _scores(cells, weight.to(cells.dtype), bias, target.shape[1])
+            scores = score_cells(cells, weight.to(cells.dtype), bias, target.shape[1])
             return clipped_cross_entropy(scores, target.long(), cutoff).mean()
         arguments = cells, weight, bias, target, cutoff, size
         with_gradients = torch.is_grad_enabled()
@@ -70,8 +52,8 @@ def pixel_loss_and_gradients(
     loss = cells.new_zeros((), dtype=sum_type)
     by_cells, by_weight, by_bias = torch.empty_like(cells), torch.zeros_like(weight), torch.zeros_like(bias)
     low_weight = weight.to(cells.dtype)
-    for part in _pieces(cells, piece_size):
-        scores = _scores(cells[part], low_weight, bias, num_channels)
+    for part in cut_into_pieces(cells, piece_size):
+        scores = score_cells(cells[part], low_weight, bias, num_channels)
         entropy, by_scores = _entropy_and_gradient(scores, target[part].long(), cutoff)
         loss += entropy.sum(dtype=sum_type)
         by_bias += by_scores.sum(0)
@@ -86,8 +68,8 @@ def pixel_loss(cells: Tensor, weight: Tensor, bias: Tensor, target: Tensor, cuto
     """The loss alone; arguments as in `pixel_loss_and_gradients`."""
     loss = cells.new_zeros((), dtype=_sum_type(cells))
     low_weight = weight.to(cells.dtype)
-    for part in _pieces(cells, piece_size):
-        scores = _scores(cells[part], low_weight, bias, target.shape[1])
+    for part in cut_into_pieces(cells, piece_size):
+        scores = score_cells(cells[part], low_weight, bias, target.shape[1])
         loss += clipped_cross_entropy(scores, target[part].long(), cutoff).sum(dtype=loss.dtype)
     return loss / target.numel()
 
@@ -136,81 +118,5 @@ def _entropy_and_gradient(scores: Tensor, target: Tensor, cutoff: float) -> tupl
     return (entropy - cutoff).clamp_min(0).squeeze(-1), gradient.flatten(1)
 
 
-def predict_pixels(features: Tensor, head: nn.Linear, num_channels: int) -> Tensor:
-    """The likeliest frame, uint8 `[B, C, H, W]`, of features `[B, D, H, W]`; of equal scores the lowest value wins."""
-    cells = _cells(features)
-    # A compiler reads the scores once whatever their number, and would write the code of each piece on its own.
-    pieces = [slice(None)] if torch.compiler.is_compiling() else _pieces(cells, _piece_size(head.weight))
-    with torch.autocast(features.device.type, enabled=False):
-        weight = head.weight.to(cells.dtype)
-        parts = [likeliest(_scores(cells[part], weight, head.bias, num_channels)) for part in pieces]
-    batch, _, height, width = features.shape
-    return torch.cat(parts).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
-
-
-def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor, is_single: Tensor) -> Tensor:
-    """`predict_pixels` for cells that are on or off, but a thing whose next place is uncertain does not vanish.
-
-    Where an object may be in one of three cells, none of them may reach one half, and cell by cell the likeliest
-    frame has no object at all, although that is the least likely of all. So where a channel showed something, its
-    likeliest cell is on if its log-odds are above `OBJECT_LOG_ODDS`, however many are more likely off than on. A
-    channel that always shows one object shows its likeliest cell and no other: nothing doubles there either.
-
-    Args:
-        features: `[B, D, H, W]`.
-        head: from D to C * 2 scores for each cell.
-        last_frame: uint8 `[B, C, H, W]`.
-        is_single: bool `[C]`, the channels that always show one object.
-    """
-    batch, num_channels, height, width = last_frame.shape
-    with torch.autocast(features.device.type, enabled=False):
-        cells = _cells(features)
-        scores = _scores(cells, head.weight.to(cells.dtype), head.bias, num_channels)
-    odds = (scores[..., 1] - scores[..., 0]).view(batch, height * width, num_channels)
-    highest = odds.amax(1, keepdim=True)
-    had_object = (last_frame.flatten(2).amax(2) > 0).unsqueeze(1)
-    keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)
-    is_on = ((odds > 0) & ~is_single) | ((odds == highest) & keeps_one)
-    return is_on.to(torch.uint8).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
-
-
-def likeliest(scores: Tensor) -> Tensor:
-    """The index of the highest of V scores, the lowest of equal ones: `[..., V]` to uint8 `[...]`.
-
-    Argmax goes score by score, but the maximum does not: first the block of 32 that holds it is found, then the place
-    in the block.
-    """
-    num_blocks, rest = divmod(scores.shape[-1], ARGMAX_BLOCK)
-    if scores.shape[-1] == 2:
-        return (scores[..., 1] > scores[..., 0]).to(torch.uint8)
-    if rest or num_blocks == 1 or torch.compiler.is_compiling():
-        return scores.argmax(-1).to(torch.uint8)
-    blocks = scores.reshape(-1, num_blocks, ARGMAX_BLOCK)
-    block = blocks.amax(-1).argmax(-1)
-    within = blocks[torch.arange(len(blocks), device=scores.device), block].argmax(-1)
-    return (block * ARGMAX_BLOCK + within).to(torch.uint8).view(scores.shape[:-1])
-
-
-def _scores(cells: Tensor, weight: Tensor, bias: Tensor, num_channels: int) -> Tensor:
-    """`[n, C, V]` in float32 at least, though multiplied in the cells' and the weight's type."""
-    is_full = cells.dtype == bias.dtype
-    flat = torch.addmm(bias, cells, weight.t()) if is_full else cells @ weight.t() + bias
-    return flat.view(len(cells), num_channels, -1)
-
-
-def _cells(x: Tensor) -> Tensor:
-    """`[B, C, H, W]` as one row for each cell, `[B * H * W, C]`."""
-    return x.permute(0, 2, 3, 1).flatten(0, 2)
-
-
 def _sum_type(x: Tensor) -> torch.dtype:
     return torch.promote_types(x.dtype, torch.float32)
-
-
-def _piece_size(weight: Tensor) -> int:
-    return max(PIECE_BYTES // (4 * weight.shape[0]), 1)
-
-
-def _pieces(cells: Tensor, piece_size: int) -> list[slice]:
-    size = piece_size * torch.get_num_threads()
-    return [slice(start, start + size) for start in range(0, cells.shape[0], size)]

@@ -14,7 +14,9 @@ from evade.cli.main import MISTAKE, main
 from evade.presets import VARIANTS
 from evade.runs.folder import RunFolder
 from evade.runs.journal import read_journal
+from evade.training import algorithm
 from evade.training.load import load_run
+from evade.training.phases import score_policy
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -179,6 +181,16 @@ def test_loading_past_a_damaged_checkpoint_is_not_silent(trained, tmp_path):
     (newest / "policy.safetensors").write_bytes(b"damaged")
     with pytest.warns(UserWarning, match=newest.name):
         load_run(tmp_path / "run")
+
+
+def test_scores_that_vanish_during_a_run_are_named(tmp_path, capsys, monkeypatch):
+    def score_and_lose(run, state):
+        score_policy(run, state)
+        run.folder.scores.unlink()
+
+    monkeypatch.setattr(algorithm, "score_policy", score_and_lose)
+    assert train(tmp_path, "simple") == MISTAKE
+    assert re.search(r"the final scores of .*seed-0 are gone.*`evade evaluate .*seed-0`", capsys.readouterr().err)
 
 
 def test_a_diverged_run_stops_with_a_post_mortem_and_keeps_its_last_checkpoint(tmp_path, capsys):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evade.envs.games import resolve
+from evade.errors import RunError
 from evade.evaluation import evaluate
 from evade.policies.acting import RandomPolicy
 from evade.published.paper import METHODS, game_runs, read_human_random
@@ -49,6 +50,11 @@ class Outcome:
 def finish(run: Run, state: TrainState) -> Outcome:
     """Compare, draw, film, and write down that the run is done."""
     scores = read_run(run.folder.path).final_scores
+    if not scores:
+        raise RunError(
+            f"the final scores of {run.folder.path} are gone, although its games were played: something removed or "
+            f"changed its scores.jsonl meanwhile. `evade evaluate {run.folder.path}` plays new games."
+        )
     mean = sum(scores) / len(scores)
     spread = sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1)
     random, paper = random_score(run), paper_score(run)

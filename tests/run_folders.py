@@ -67,9 +67,9 @@ def _halved_evaluations(scores):
 def _two_iterations():
     for iteration in (1, 2):
         for phase, values in (
-            ("collect", {"real_return": 1.0 * iteration}),
+            ("collect", {"start_real_return": 1.0 * iteration, "start_dream_return": 2.0}),
+            ("collect", {"start_dream_return": 4.0}),
             ("draw", {"sigma": 0.1, "sigma/layer": 0.1}),
             ("improve", {"dream_return": 2.0}),
-            ("improve", {"dream_return": 4.0}),
         ):
             yield {"iteration": iteration, "phase": phase, "step": iteration, "values": values}

@@ -46,7 +46,7 @@ class Chapter:
 
 CHAPTERS = (
     Chapter("curves", "Learning curves", "return per episode", (EVALUATIONS,)),
-    Chapter("dreams", "Dream against real return", "return", (DREAM, REAL)),
+    Chapter("dreams", "Dream against game from the same starts", "return of a dream's length", (DREAM, REAL)),
     Chapter("sigma", "Sigma over time", "mean sigma", (SIGMA,)),
 )
 

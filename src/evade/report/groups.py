@@ -111,7 +111,7 @@ def _metric(phase: str, name: str) -> Callable[[RunResult], Samples]:
 
 FINAL = Measure("score", "Final evaluation", "real steps", _final_scores)
 EVALUATIONS = Measure("evaluate", "Evaluations while training", "real steps", _evaluations)
-DREAM = Measure("dream", "Return in dreams", "iteration", _metric("improve", "dream_return"))
-REAL = Measure("real", "Return while collecting", "iteration", _metric("collect", "real_return"))
+DREAM = Measure("dream", "Return of the last dreams", "iteration", _metric("collect", "start_dream_return"))
+REAL = Measure("real", "Return of the game from the same starts", "iteration", _metric("collect", "start_real_return"))
 SIGMA = Measure("sigma", "Mean sigma of the event layers", "iteration", _metric("draw", "sigma"))
 MEASURES = (FINAL, EVALUATIONS, DREAM, REAL, SIGMA)

@@ -75,7 +75,7 @@ def _atari_laptop(game: str) -> RunConfig:
 
 
 def _minatar(game: str) -> RunConfig:
-    """MinAtar with 100K real steps: about ten minutes on one core."""
+    """MinAtar with 100K real steps: about nine minutes on one core."""
     return RunConfig(
         preset="minatar",
         variant="simple",

@@ -215,6 +215,8 @@ def test_explain_shows_the_papers_counts(capsys):
     assert "dream steps a second" in capsys.readouterr().out
 
 
+# A minute of one core; the limits are for machines that are busy with something else.
+@pytest.mark.timeout(600)
 def test_the_papers_preset_runs_shortened_on_a_cpu_in_little_memory(tmp_path):
     short = {
         "schedule.iterations": "1",
@@ -236,7 +238,7 @@ def test_the_papers_preset_runs_shortened_on_a_cpu_in_little_memory(tmp_path):
         "print('peak kB', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
         "sys.exit(code)"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=280)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=580)
     assert result.returncode == 0, result.stdout + result.stderr
     assert int(result.stdout.split("peak kB")[1]) < 6_000_000
     assert "EVaDE-SimPLe in the paper" in result.stdout

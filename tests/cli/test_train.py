@@ -11,12 +11,14 @@ import pytest
 import torch
 
 from evade.cli.main import MISTAKE, main
+from evade.errors import RunError
 from evade.presets import VARIANTS
 from evade.runs.folder import RunFolder
 from evade.runs.journal import read_journal
 from evade.training import algorithm
 from evade.training.load import load_run
 from evade.training.phases import score_policy
+from evade.training.state import load_weights
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -181,6 +183,14 @@ def test_loading_past_a_damaged_checkpoint_is_not_silent(trained, tmp_path):
     (newest / "policy.safetensors").write_bytes(b"damaged")
     with pytest.warns(UserWarning, match=newest.name):
         load_run(tmp_path / "run")
+
+
+def test_a_checkpoint_of_another_version_is_named(trained):
+    run = load_run(trained)
+    weights = run.world_model.state_dict()
+    weights.pop("is_single")
+    with pytest.raises(RunError, match=r"another version of evade.*environment.txt.*Missing key.*is_single"):
+        load_weights(run.policy, run.world_model, {"policy": run.policy.state_dict(), "world_model": weights})
 
 
 def test_scores_that_vanish_during_a_run_are_named(tmp_path, capsys, monkeypatch):

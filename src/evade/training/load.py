@@ -18,6 +18,7 @@ from evade.runs.checkpoint import load_checkpoint
 from evade.runs.folder import RunFolder
 from evade.training.assemble import build_networks
 from evade.training.run import saved_config
+from evade.training.state import load_weights
 from evade.world_models import DeterministicWorldModel
 
 
@@ -56,8 +57,7 @@ def load_run(path: str | Path) -> LoadedRun:
     if checkpoint is None:
         raise RunError(f"{folder.path} has no checkpoint yet: wait for its first one.")
     policy, world_model = build_networks(config, game)
-    policy.load_state_dict(checkpoint.tensors["policy"])
-    world_model.load_state_dict(checkpoint.tensors["world_model"])
+    load_weights(policy, world_model, checkpoint.tensors)
     return LoadedRun(
         config=config,
         game=game,

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from evade.errors import RunError
 from evade.layers import Draw
 from evade.optimisers import Adafactor, TensorFlowAdam, optimiser_numbers, optimiser_tensors, restore_optimiser
 from evade.policies import ActorCritic
@@ -86,8 +87,7 @@ class TrainState:
 
     def restore(self, tensors: Mapping[str, Mapping[str, Tensor]], numbers: Mapping[str, Any]) -> None:
         """Become what `tensors` and `numbers` described."""
-        self.world_model.load_state_dict(tensors["world_model"])
-        self.policy.load_state_dict(tensors["policy"])
+        load_weights(self.policy, self.world_model, tensors)
         for name in ("world_model_optimiser", "policy_optimiser"):
             restore_optimiser(getattr(self, name), tensors[name], numbers[name])
         self.draw = Draw(tensors["draw"])
@@ -99,3 +99,17 @@ class TrainState:
         self.iteration, self.phase = numbers["iteration"], numbers["phase"]
         self.progress, self.scored_after = numbers["progress"], numbers["scored_after"]
         self.replay.restore([ChunkRecord(**record) for record in numbers["replay"]])
+
+
+def load_weights(
+    policy: ActorCritic, world_model: DeterministicWorldModel, tensors: Mapping[str, Mapping[str, Tensor]]
+) -> None:
+    """Give both networks the weights of a checkpoint, or say that it is another version's."""
+    try:
+        policy.load_state_dict(tensors["policy"])
+        world_model.load_state_dict(tensors["world_model"])
+    except RuntimeError as error:
+        raise RunError(
+            "the checkpoint does not hold the weights that its settings ask for, so another version of evade made it: "
+            f"use that one, which the run's environment.txt names, or train anew. ({' '.join(str(error).split())})"
+        ) from None

@@ -1,7 +1,5 @@
 """The transposed convolution with a cheaper gradient, held against torch's own."""
 
-import copy
-
 import pytest
 import torch
 from torch import nn
@@ -45,15 +43,12 @@ def test_gradients_are_right_by_finite_differences_twice_over():
 
 def test_the_bias_has_its_own_type_of_gradient_under_autocast():
     layer = ConvTranspose2d(4, 3, 4, 2, 1)
-    twin = copy.deepcopy(layer)
-    x = torch.randn(2, 4, 5, 5)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = layer(x)
+        y = layer(torch.randn(2, 4, 5, 5))
     assert y.dtype == torch.bfloat16
     y.float().square().sum().backward()
-    twin(x).square().sum().backward()
-    assert layer.bias.grad.dtype == torch.float32
-    torch.testing.assert_close(layer.bias.grad, twin.bias.grad, rtol=0.02, atol=0.5)
+    # A square's derivative, twice its root, is exact in bfloat16; the sum must not be rounded to it.
+    torch.testing.assert_close(layer.bias.grad, 2 * y.detach().float().sum((0, 2, 3)))
 
 
 def test_a_frozen_bias_gets_none():

@@ -48,7 +48,13 @@ def test_importing_the_package_does_not_load_torch():
 
 
 def test_what_a_person_sees_does_not_load_torch():
-    modules = ["display", "figures.learning_curve", "panels", "tensorboard_mirror", "videos"]
+    modules = [
+        "viewing.display",
+        "evidence.figures.learning_curve",
+        "viewing.panels",
+        "runs.tensorboard",
+        "viewing.videos",
+    ]
     result = run(f"import sys, {', '.join(f'evade.{m}' for m in modules)}; print('torch' in sys.modules)")
     assert result.stdout.strip() == "False", result.stderr
 

@@ -13,12 +13,12 @@ from evade.benchmark.cases import (
     updates_per_rollout,
 )
 from evade.benchmark.contenders import BFLOAT16, FLOAT32, PLAIN, build_contestant
+from evade.benchmark.cost import count_flops, random_observations
 from evade.benchmark.options import Options
 from evade.benchmark.processes import peak_bytes, stamp_loops
 from evade.benchmark.work import prepare, random_rollout, steps_per_call
 from evade.errors import ConfigError
 from evade.layers import use_mean
-from evade.training.cost import count_flops, random_observations
 from evade.world_models.blocks import UpStage
 
 SMALL = Case("minatar", "dream", "evade", 4, (10, 10), FLOAT32, threads=1)

@@ -6,7 +6,7 @@ import pytest
 
 from evade.cli.main import MISTAKE, main
 from evade.errors import EvadeError
-from evade.machine import Finding
+from evade.runtime.machine import Finding
 
 
 def evade(*arguments):
@@ -55,46 +55,48 @@ def test_doctor_as_json():
 
 
 def test_doctor_exits_with_1_when_something_is_wrong(monkeypatch, capsys):
-    import evade.machine
+    import evade.runtime.machine
 
-    monkeypatch.setattr(evade.machine, "examine", lambda: [Finding("self-test", "failed: on purpose", is_well=False)])
+    monkeypatch.setattr(
+        evade.runtime.machine, "examine", lambda: [Finding("self-test", "failed: on purpose", is_well=False)]
+    )
     assert main(["doctor"]) == 1
     assert "failed: on purpose" in capsys.readouterr().out
 
 
 def test_a_users_mistake_is_one_line(monkeypatch, capsys):
-    import evade.machine
+    import evade.runtime.machine
 
     def fail():
         raise EvadeError("what happened, and what to do.")
 
-    monkeypatch.setattr(evade.machine, "examine", fail)
+    monkeypatch.setattr(evade.runtime.machine, "examine", fail)
     assert main(["doctor"]) == MISTAKE
     assert capsys.readouterr().err == "evade: what happened, and what to do.\n"
 
 
 def test_an_error_of_the_layers_is_one_line_too_and_a_bug_is_not(monkeypatch, capsys):
-    import evade.machine
+    import evade.runtime.machine
     from evade.layers import LayerError
 
     def fail():
         raise LayerError("channels = 0 is not possible.")
 
-    monkeypatch.setattr(evade.machine, "examine", fail)
+    monkeypatch.setattr(evade.runtime.machine, "examine", fail)
     assert main(["doctor"]) == MISTAKE
     assert capsys.readouterr().err == "evade: channels = 0 is not possible.\n"
 
     def break_down():
         raise ValueError("a bug")
 
-    monkeypatch.setattr(evade.machine, "examine", break_down)
+    monkeypatch.setattr(evade.runtime.machine, "examine", break_down)
     with pytest.raises(ValueError, match="a bug"):
         main(["doctor"])
 
 
 @pytest.mark.parametrize("error", [EvadeError("broken"), RuntimeError("broken")])
 def test_a_failing_self_test_is_a_finding(error):
-    from evade.machine import _self_test
+    from evade.runtime.machine import _self_test
 
     def work():
         raise error

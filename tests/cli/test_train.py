@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from evade.cli.main import MISTAKE, main
+from evade.config.presets import VARIANTS
 from evade.errors import RunError
-from evade.presets import VARIANTS
 from evade.runs.folder import RunFolder
 from evade.runs.journal import read_journal
 from evade.training import algorithm

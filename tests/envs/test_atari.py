@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from evade.config import EnvConfig
+from evade.config.presets import build_config
 from evade.envs import make_env
 from evade.envs.atari import build_atari
 from evade.envs.games import ATARI_100K, resolve
 from evade.errors import ExtraMissing
-from evade.presets import build_config
 
 MINIMAL_ACTIONS = {
     "alien": 18, "amidar": 10, "assault": 7, "asterix": 9, "bank_heist": 18, "battle_zone": 18,

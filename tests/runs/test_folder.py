@@ -61,6 +61,6 @@ def test_a_run_is_found_when_it_is_named_itself_and_nothing_where_there_is_nothi
 
 def test_looking_at_runs_does_not_load_torch():
     modules = ", ".join(f"evade.runs.{name}" for name in ("folder", "files", "lock", "journal", "manifest"))
-    code = f"import sys, evade.failpoints, {modules}; print('torch' in sys.modules)"
+    code = f"import sys, evade.runs.failpoints, {modules}; print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.stdout.strip() == "False", result.stderr

@@ -41,7 +41,7 @@ def test_cutting_to_the_committed_length_loses_nothing_and_doubles_nothing(befor
 PROGRAM = """
 import sys
 from pathlib import Path
-from evade.failpoints import reach
+from evade.runs.failpoints import reach
 from evade.runs.journal import Journal
 journal = Journal(Path(sys.argv[1]), int(sys.argv[2]))
 for step in range(int(sys.argv[3]), 6):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from evade.world_models import frame_scores
+from evade.world_models import frame_logits
 from evade.world_models.losses import clipped_cross_entropy
 from evade.world_models.next_frame import predict_pixels
 from evade.world_models.pixel_loss import compute_pixel_loss, pixel_loss_and_gradients
@@ -38,7 +38,7 @@ def plain_loss(features, head, frame, cutoff):
 
 def in_pieces(cells, channels_times_levels):
     """Makes pieces of so many cells."""
-    return patch.object(frame_scores, "PIECE_BYTES", 4 * channels_times_levels * cells)
+    return patch.object(frame_logits, "PIECE_BYTES", 4 * channels_times_levels * cells)
 
 
 def loss_and_gradients(function, features, head, frame, cutoff):

@@ -15,8 +15,8 @@ from evade.benchmark.contenders import (
 )
 from evade.benchmark.options import PRESET_OF, Options, Size
 from evade.config import GameSpec, RunConfig
+from evade.config.presets import build_config
 from evade.envs import spec
-from evade.presets import build_config
 
 Task = Literal["fit", "dream", "ppo", "loop"]
 """One world-model update; one step of all dreams, the policy's included; PPO on one rollout; dreams and PPO in turn."""

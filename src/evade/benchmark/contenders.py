@@ -7,11 +7,11 @@ import torch
 from torch import nn
 
 from evade.benchmark.plain import PlainPolicy, PlainWorldModel
-from evade.compilation import Compiler
 from evade.config import GameSpec, RunConfig
 from evade.interfaces import WorldModel
 from evade.policies import build_policy_optimiser
 from evade.policies.acting import Policy
+from evade.runtime.compilation import Compiler
 from evade.training.assemble import build_networks
 from evade.world_models import build_world_model_optimiser
 

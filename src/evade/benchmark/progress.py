@@ -6,7 +6,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from evade.display import LINE_SECONDS
+from evade.viewing.display import LINE_SECONDS
 
 
 class ProgressBar:

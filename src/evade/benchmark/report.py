@@ -5,7 +5,7 @@ from typing import Any
 
 from evade.benchmark.cases import Case
 from evade.benchmark.contenders import PLAIN
-from evade.benchmark.load import Load
+from evade.benchmark.machine_load import Load
 from evade.benchmark.options import Options
 from evade.benchmark.peak import Ceiling, Product, find_peaks
 from evade.benchmark.processes import Memory

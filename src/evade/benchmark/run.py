@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import torch
 
-from evade.benchmark.load import LoadWatch
+from evade.benchmark.machine_load import LoadWatch
 from evade.benchmark.options import Options
 from evade.benchmark.processes import LoopWorkers, measure_memory
 from evade.benchmark.report import Report
 from evade.benchmark.sampling import summarise
 from evade.benchmark.session import Progress, Session
-from evade.machine import describe_machine
+from evade.runtime.machine import describe_machine
 
 
 def run_benchmark(options: Options, progress: Progress = lambda what, done, total: None) -> Report:

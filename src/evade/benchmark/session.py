@@ -6,13 +6,13 @@ from typing import TypeVar
 import torch
 
 from evade.benchmark.cases import Case, plan_cases, plan_memory_cases
+from evade.benchmark.cost import count_flops
 from evade.benchmark.options import Options
 from evade.benchmark.peak import Product, plan_products, prepare_product
 from evade.benchmark.processes import LoopWorkers
 from evade.benchmark.report import Measurement
 from evade.benchmark.sampling import interleave, summarise, time_once
 from evade.benchmark.work import Work, prepare, steps_per_call
-from evade.training.cost import count_flops
 
 Progress = Callable[[str, int, int], None]
 """Told what has just been done, how many parts are done, and how many there are."""

@@ -6,13 +6,13 @@ import torch
 
 from evade.benchmark.cases import Case, settings_of
 from evade.benchmark.contenders import Contestant, build_contestant
+from evade.benchmark.cost import random_observations, random_transitions
 from evade.config import GameSpec, RunConfig
-from evade.dreams import DreamEnv
+from evade.dreams.env import DreamEnv
 from evade.layers import draw, resample
 from evade.policies.ppo import improve
 from evade.policies.rollout import roll_out
 from evade.records import Rollout
-from evade.training.cost import random_observations, random_transitions
 from evade.world_models import fit_update
 
 Work = Callable[[], object]

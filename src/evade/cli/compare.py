@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 import tyro
 
-from evade.results.compare import compare_runs
-from evade.results.comparison_tables import ComparisonTable, build_comparison_tables
-from evade.results.read import read_runs
-from evade.stats import TableFormat
-from evade.stats.tables import render_tables
+from evade.evidence.results.compare import compare_runs
+from evade.evidence.results.comparison_tables import ComparisonTable, build_comparison_tables
+from evade.evidence.results.read import read_runs
+from evade.evidence.stats import TableFormat
+from evade.evidence.stats.tables import render_tables
 
 
 def compare(
@@ -45,7 +45,7 @@ def compare(
             print(f"evade: {note}", file=sys.stderr)
     if figure is not None:
         # matplotlib is slow to import, and most calls only want tables.
-        from evade.figures.comparison import save_comparison_figures
+        from evade.evidence.figures.comparison import save_comparison_figures
 
         for path in save_comparison_figures(comparison, figure, figure_format, seed):
             print(path)

@@ -14,7 +14,7 @@ def doctor(as_json: bool = False) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from evade.machine import examine
+    from evade.runtime.machine import examine
 
     findings = examine()
     all_well = all(finding.is_well for finding in findings)

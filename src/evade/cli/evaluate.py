@@ -28,7 +28,7 @@ def evaluate(
 
     import torch
 
-    from evade.evaluation import evaluate as play
+    from evade.training.evaluation import evaluate as play
     from evade.training.load import load_run
 
     loaded = load_run(run)

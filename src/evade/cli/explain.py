@@ -5,8 +5,8 @@ from typing import Annotated
 import tyro
 
 from evade.config import RunConfig, ScheduleConfig
+from evade.config.presets import DEFAULT_PRESET, DEFAULT_VARIANT, build_config
 from evade.envs import spec
-from evade.presets import DEFAULT_PRESET, DEFAULT_VARIANT, build_config
 
 
 def explain(
@@ -85,7 +85,7 @@ def _work(schedule: ScheduleConfig, iteration: int) -> tuple[int, int, int]:
 def _cost_lines(config: RunConfig, totals: dict[str, int]) -> str:
     import torch
 
-    from evade.training.cost import measure_cost
+    from evade.benchmark.cost import measure_cost
 
     if config.machine.threads:
         torch.set_num_threads(config.machine.threads)

@@ -10,7 +10,7 @@ def index(runs_dir: Path = Path("runs"), database: Path | None = None) -> int:
         runs_dir: where to look.
         database: the file to write; index.sqlite in the runs folder if not given.
     """
-    from evade.results import build_index
+    from evade.evidence.results import build_index
 
     database = database or runs_dir / "index.sqlite"
     num_runs = build_index(runs_dir, database)

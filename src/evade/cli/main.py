@@ -17,7 +17,7 @@ from evade.cli.report import report
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
 from evade.errors import EvadeError
-from evade.process import prepare_process
+from evade.runtime.process import prepare_process
 
 MISTAKE = 2
 """Exit code for anything the user can mend; the message says how."""

@@ -5,9 +5,9 @@ from typing import Annotated, Literal, get_args
 
 import tyro
 
-from evade.paper import TableName, build_tables
-from evade.stats import TableFormat
-from evade.stats.tables import render_tables
+from evade.evidence.paper import TableName, build_tables
+from evade.evidence.stats import TableFormat
+from evade.evidence.stats.tables import render_tables
 
 
 def paper(
@@ -30,7 +30,7 @@ def paper(
     """
     if figure is not None:
         # matplotlib is slow to import, and most calls only want tables.
-        from evade.paper.figures import save_figures
+        from evade.evidence.paper.figures import save_figures
 
         for path in save_figures(figure, figure_format, seed):
             print(path)

@@ -20,8 +20,8 @@ def report(
             difference.
     """
     # matplotlib is slow to import, and `evade --help` needs none of it.
-    from evade.report import verify_report, write_report
-    from evade.results import read_runs
+    from evade.evidence.report import verify_report, write_report
+    from evade.evidence.results import read_runs
 
     found = read_runs(runs)
     if verify:

@@ -7,8 +7,8 @@ from pathlib import Path
 import tyro
 
 from evade.config import RunConfig
+from evade.config.presets import DEFAULT_PRESET, DEFAULT_VARIANT, PRESETS, VARIANTS, build_config
 from evade.errors import EvadeError, Interrupted, TrainingDiverged
-from evade.presets import DEFAULT_PRESET, DEFAULT_VARIANT, PRESETS, VARIANTS, build_config
 
 RESUME_ME = 75
 """Exit code of a run that was asked to stop, has been saved, and can be started again."""
@@ -73,10 +73,10 @@ def _take(words: list[str], flag: str) -> str | None:
 
 def run_to_the_end(config: RunConfig, runs_dir: Path | None, path: Path | None = None) -> int:
     """Train, finish, and say where to look."""
-    from evade.display import Display
     from evade.runs.folder import RunFolder
     from evade.training.algorithm import train as train_agent
     from evade.training.run import Run, folder_of
+    from evade.viewing.display import Display
 
     folder = RunFolder(path) if path is not None else folder_of(config, runs_dir or Path("runs"))
     title = f"{config.variant} on {config.game}, preset {config.preset}, seed {config.seed}"
@@ -85,7 +85,7 @@ def run_to_the_end(config: RunConfig, runs_dir: Path | None, path: Path | None =
             state = train_agent(run)
             display.note("drawing and filming")
             # Only now, because the drawing libraries are slow to import and most of a run's life is not its end.
-            from evade.training.finish import finish
+            from evade.viewing.finish import finish
 
             outcome = finish(run, state)
     except Interrupted as stopped:

@@ -5,7 +5,7 @@ Each field says what it means, its unit where it has one, and its source: *origi
 paper, *ours* comes with the reason.
 """
 
-from evade.config.checks import require, require_choice
+from evade.checks import require, require_choice
 from evade.config.document import differences, fingerprint, flatten, from_document, to_document
 from evade.config.env import EnvConfig, GameSpec
 from evade.config.networks import EVADE, EventLayer, PolicyConfig, WorldModelConfig

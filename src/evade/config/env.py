@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evade.config.checks import at_least_one, require, require_fields
+from evade.checks import at_least_one, require, require_fields
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from evade.config.checks import (
+from evade.checks import (
     at_least_one,
     finite_not_negative,
     finite_positive,

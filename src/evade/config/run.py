@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from evade.config.checks import (
+from evade.checks import (
     at_least_one,
     finite_positive,
     require,
@@ -155,7 +155,7 @@ class MachineConfig:
     """A torch device: `cpu`, `cuda`, `cuda:1`."""
     threads: int = 0
     """Threads of one operation; 0 leaves it to torch. Bit-exact resume needs the same number again. While they wait
-    they soon sleep, unless OMP_WAIT_POLICY says otherwise (`evade.process`)."""
+    they soon sleep, unless OMP_WAIT_POLICY says otherwise (`evade.runtime.process`)."""
     compile: str = "auto"
     """`on`: dream steps run as code that torch.compile makes, which needs a C++ compiler; `off`: they do not; `auto`:
     on for runs long enough to win back the compiling, if a compiler is there. Bit-exact resume needs the same again."""

@@ -3,9 +3,9 @@
 import gymnasium
 
 from evade.config import EnvConfig
+from evade.envs.extras import import_extra
 from evade.envs.games import Game
 from evade.envs.preprocess import Env
-from evade.extras import import_extra
 
 
 def build_atari(game: Game, config: EnvConfig) -> Env:

@@ -13,10 +13,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from evade.envs.extras import import_extra
 from evade.envs.pictures import draw_frame
 from evade.envs.preprocess import Frame, StepResult
 from evade.errors import ActionError
-from evade.extras import import_extra
 
 LEVELS = 2
 """An object is in a cell or it is not."""

@@ -1,11 +1,10 @@
 """A noisy convolution that borrows another module's weights (paper, section 3.5: the reward path's last stage)."""
 
+import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from evade.layers.errors import LayerError
 from evade.layers.noise import NoisyLayer
-from evade.layers.transposed import conv_transpose2d
 
 
 class NoisyConv2d(NoisyLayer):
@@ -52,12 +51,9 @@ class NoisyConv2d(NoisyLayer):
         return weight
 
     def convolve(self, x: Tensor, kernel: Tensor) -> Tensor:
-        """The source's convolution with another kernel."""
-        source = self.source
-        if isinstance(source, nn.ConvTranspose2d):
-            options = source.stride, source.padding, source.output_padding, source.groups, source.dilation
-            return conv_transpose2d(x, kernel, source.bias, *options)
-        return F.conv2d(x, kernel, source.bias, source.stride, source.padding, source.dilation, source.groups)
+        """The source's own forward with another kernel."""
+        convolved: Tensor = torch.func.functional_call(self.source, {"weight": kernel}, (x,))
+        return convolved
 
     def expand(self, kernel: Tensor) -> Tensor:
         """The kernel has no zeros to add."""

@@ -20,7 +20,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from evade.errors import NonFiniteWeights, NoUsableCheckpoint, UnreadableFile
-from evade.failpoints import reach
+from evade.runs.failpoints import reach
 from evade.runs.files import (
     TEMPORARY,
     decode_json,

@@ -6,10 +6,9 @@ from functools import partial, wraps
 import torch
 from torch import Tensor
 
-from evade.dreams import DreamEnv
+from evade.dreams.env import DreamEnv
+from evade.dreams.faithfulness import measure_faithfulness
 from evade.envs import make_env
-from evade.evaluation import EpisodeScore, evaluate
-from evade.faithfulness import measure_faithfulness
 from evade.layers import draw, hold, mean_sigma, resample, use_mean
 from evade.policies.ppo import improve
 from evade.policies.rollout import roll_out, slice_rollout
@@ -17,6 +16,7 @@ from evade.reality import RealEnv
 from evade.records import Rollout, Stretches, Transitions
 from evade.runs.files import write_atomically
 from evade.seeding import build_generator, derive_seed
+from evade.training.evaluation import EpisodeScore, evaluate
 from evade.training.run import Run
 from evade.training.state import TrainState
 from evade.world_models import fit_update

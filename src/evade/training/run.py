@@ -15,21 +15,21 @@ import torch
 from torch import Tensor
 
 import evade
-from evade.compilation import Compiler, should_compile
 from evade.config import EVALUATION_VERSION, RunConfig, differences, fingerprint, from_document, to_document
-from evade.display import Display
 from evade.envs import spec
 from evade.envs.games import PREPROCESSING_VERSION
 from evade.errors import ConfigChanged, Interrupted, RunError, StorageError, TrainingDiverged
-from evade.evaluation import EpisodeScore
-from evade.failpoints import reach
 from evade.runs.checkpoint import load_checkpoint, save_checkpoint
+from evade.runs.failpoints import reach
 from evade.runs.files import read_json, remove_leftovers, write_atomically, write_json
 from evade.runs.folder import RunFolder
 from evade.runs.lock import RunLock
+from evade.runs.logbook import RunRecords, size_of, write_status
+from evade.runtime.compilation import Compiler, should_compile
 from evade.training.assemble import assemble
-from evade.training.records import RunRecords, size_of, write_status
+from evade.training.evaluation import EpisodeScore
 from evade.training.state import PHASES, TrainState
+from evade.viewing.display import Display
 
 PHASE_SHARES = {"collect": 0.05, "fit": 0.4, "draw": 0.0, "improve": 0.5, "evaluate": 0.05}
 """Rough shares of an iteration's time, for the estimate of what remains."""

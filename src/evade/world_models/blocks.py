@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evade.errors import ActionError
-from evade.layers.transposed import ConvTranspose2d
+from evade.world_models.transposed import ConvTranspose2d
 
 
 def initialise(module: nn.Module) -> None:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from evade.world_models.frame_scores import as_cells, cells_per_piece, cut_into_pieces, score_cells
+from evade.world_models.frame_logits import as_cells, cells_per_piece, cut_into_pieces, score_cells
 
 ARGMAX_BLOCK = 32
 """Of 8, 16, 32 and 64, the size at which finding the highest of 256 scores took least: 9 ms for 50,400 pixels on one

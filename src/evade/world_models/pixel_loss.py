@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evade.world_models.frame_scores import as_cells, cells_per_piece, cut_into_pieces, score_cells
+from evade.world_models.frame_logits import as_cells, cells_per_piece, cut_into_pieces, score_cells
 from evade.world_models.losses import clipped_cross_entropy
 
 

@@ -1,0 +1,1 @@
+"""The world model as an environment, and how far its dreams can be trusted."""

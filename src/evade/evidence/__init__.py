@@ -1,0 +1,1 @@
+"""Scores, statistics, published data, tables, figures and reports. No torch here."""

@@ -1,0 +1,53 @@
+"""Where one variant gains on another: the difference in every game."""
+
+from matplotlib.figure import Figure
+
+from evade.evidence.figures.style import COLUMN_WIDTH, INK, house_style, name_rows, new_figure, variant_style
+from evade.evidence.stats import Interval, Scores, bootstrap_difference, estimate
+from evade.evidence.stats.scores import check_same_games
+
+
+def draw_improvement(
+    first: Scores,
+    second: Scores,
+    names: tuple[str, str],
+    *,
+    axis_label: str = "human-normalised score",
+    num_resamples: int = 20_000,
+    seed: int = 0,
+) -> Figure:
+    """The difference of the two means in each game with its 95 % interval, largest gain at the top.
+
+    A bar has the colour of the variant that is ahead. Both need at least two runs of every game.
+
+    Args:
+        first: normalised scores of one variant.
+        second: of the other, on the same games.
+        names: the two variants.
+        axis_label: the unit of the scores.
+        num_resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    check_same_games(first, second)
+    gains = {game: estimate(first[game]).mean - estimate(second[game]).mean for game in first}
+    games = sorted(gains, key=gains.__getitem__, reverse=True)
+    ahead, behind = (variant_style(name) for name in names)
+    with house_style():
+        figure = new_figure(COLUMN_WIDTH, 0.7 + 0.125 * len(games))
+        axes = figure.subplots()
+        for place, game in enumerate(games):
+            style = ahead if gains[game] > 0 else behind
+            interval = _interval(first, second, game, num_resamples, seed)
+            axes.barh(place, gains[game], height=0.7, color=style.colour, alpha=0.8)
+            axes.hlines(place, interval.low, interval.high, color=INK, linewidth=0.8)
+            across = axes.get_yaxis_transform()
+            axes.text(1.13, place, f"{gains[game]:+.2f}", transform=across, ha="right", va="center", fontsize=6)
+        axes.axvline(0, color=INK, linewidth=0.6)
+        axes.set_xlabel(f"{ahead.label} minus {behind.label}\n({axis_label})")
+        name_rows(axes, games)
+    return figure
+
+
+def _interval(first: Scores, second: Scores, game: str, num_resamples: int, seed: int) -> Interval:
+    alone = {game: first[game]}, {game: second[game]}
+    return bootstrap_difference(*alone, "mean", num_resamples=num_resamples, seed=seed)

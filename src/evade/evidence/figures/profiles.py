@@ -1,0 +1,47 @@
+"""Performance profiles: the share of runs above each score."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from evade.errors import FigureError
+from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, variant_style
+from evade.evidence.stats import Scores, profile_with_band
+
+
+def draw_profiles(
+    methods: Mapping[str, Scores],
+    *,
+    highest: float = 2.0,
+    axis_label: str = "Human-normalised score",
+    num_resamples: int = 2_000,
+    seed: int = 0,
+) -> Figure:
+    """One falling line for each variant with its 95 % band; the higher line is the better one.
+
+    Args:
+        methods: normalised scores by variant; each needs at least two runs of a game.
+        highest: the right end of the axis.
+        axis_label: the unit of the scores.
+        num_resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    if not methods:
+        raise FigureError("there is nothing to draw: give the scores of at least one variant.")
+    thresholds = np.linspace(0, highest, 401)
+    with house_style():
+        figure = new_figure(COLUMN_WIDTH, 2.2)
+        axes = figure.subplots()
+        for name, scores in methods.items():
+            style = variant_style(name)
+            profile = profile_with_band(scores, thresholds, num_resamples=num_resamples, seed=seed)
+            axes.fill_between(thresholds, profile.low, profile.high, color=style.colour, alpha=0.13, linewidth=0)
+            axes.plot(thresholds, profile.share, color=style.colour, linestyle=style.line, label=style.label)
+        axes.set_xlim(0, highest)
+        axes.set_ylim(0, 1)
+        axes.set_xlabel(f"{axis_label} $\\tau$")
+        axes.set_ylabel("Share of runs above $\\tau$")
+        axes.legend(loc="upper right", handlelength=3.2)
+        axes.grid(visible=True)
+    return figure

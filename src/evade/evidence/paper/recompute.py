@@ -1,0 +1,83 @@
+"""Every number the paper's tables print, computed again from its runs."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from evade.evidence.published import METHODS, PrintedValue, game_runs, game_scores, read_printed, read_runs
+from evade.evidence.stats import (
+    Metric,
+    Record,
+    Scores,
+    aggregate,
+    best_of_counts,
+    estimate,
+    human_normalise,
+    paired_t_test,
+    wins_and_losses,
+)
+
+HEADLINE = ("simple15", "simple30", "curl", "otrainbow", "der", "evade")
+"""The methods of table `tab:EVADE_sota`, compared on 26 games."""
+ABLATION = ("simple30", "evade-interaction", "evade-weighting", "evade-translation", "evade")
+"""The methods of table `tab:EVADE_ablation`, compared on 12 games."""
+HEADLINE_TABLE = "tab:EVADE_sota"
+ABLATION_TABLE = "tab:EVADE_ablation"
+TEXT = "section Results"
+
+_METRICS: dict[str, Metric] = {"mean_hns": "mean", "median_hns": "median", "iqm": "iqm"}
+
+
+def has_runs(method: str) -> bool:
+    """Whether the paper prints this method's single runs, and not only its means."""
+    return any(row.method == method for row in read_runs())
+
+
+@cache
+def headline_scores() -> Mapping[str, Scores]:
+    """Human-normalised scores of the six methods in all 26 games."""
+    return {method: human_normalise(game_scores(method)) for method in HEADLINE}
+
+
+@cache
+def ablation_scores() -> Mapping[str, Scores]:
+    """Human-normalised scores of the five agents in the 12 games of the ablation."""
+    games = game_runs("evade-interaction").keys()
+    return {
+        method: human_normalise({game: runs for game, runs in game_scores(method).items() if game in games})
+        for method in ABLATION
+    }
+
+
+def record(method: str, table: str) -> Record:
+    """Wins and losses as the table counts them: against EVaDE-SimPLe, in the ablation against SimPLe(30)."""
+    scores, opponent = (ablation_scores(), "simple30") if table == ABLATION_TABLE else (headline_scores(), "evade")
+    return wins_and_losses(scores[method], scores[opponent])
+
+
+def recompute(value: PrintedValue) -> float:
+    """The number that the paper's runs give in place of a printed one."""
+    scores = ablation_scores() if value.table == ABLATION_TABLE else headline_scores()
+    if value.game:
+        return float(getattr(estimate(game_scores(value.method)[value.game]), value.metric))
+    if value.metric in _METRICS:
+        return aggregate(scores[value.method], _METRICS[value.metric])
+    if value.metric == "p_value":
+        return paired_t_test(scores["evade"], scores["simple30"]).p_one_sided
+    if value.metric == "best_of":
+        return best_of_counts(scores)[value.method]
+    return float(getattr(record(value.method, value.table), value.metric))
+
+
+@cache
+def _printed() -> dict[tuple[str, str, str, str], str]:
+    return {(row.method, row.metric, row.table, row.game): row.printed for row in read_printed()}
+
+
+def printed(method: str, metric: str, table: str, game: str = "") -> str | None:
+    """What the paper prints, as text; None where it prints nothing."""
+    return _printed().get((method, metric, table, game))
+
+
+def label(method: str) -> str:
+    """The name the paper's tables give a method."""
+    return METHODS[method]

@@ -1,0 +1,140 @@
+"""The files of a report: pages and raw data as text, figures, videos; the front page is written last."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from evade.errors import ReportError
+from evade.evidence.figures import save_figure, variant_style
+from evade.evidence.report.chapters import draw_picture, fill_chapters
+from evade.evidence.report.groups import MEASURES, Entry, Group, Measure, arrange
+from evade.evidence.report.numbers import cost, final_score, headline, summarise
+from evade.evidence.results import RunResult
+from evade.runs.files import TEMPORARY, encode_json, written_whole
+
+FRONT_PAGE = "index.html"
+
+
+def write_report(runs: Sequence[RunResult], folder: Path) -> Path:
+    """Write the report into a folder and return the front page; what an earlier report left there is replaced.
+
+    Raises:
+        ReportError: the runs do not belong into one report, or the folder cannot be written.
+    """
+    if (folder / "config.json").exists():
+        raise ReportError(f"{folder} is a run: choose another folder for the report.")
+    groups = arrange(runs)
+    for name, figure in draw_figures(groups).items():
+        save_figure(figure, folder / name)
+    for entry in (entry for group in groups for entry in group.entries):
+        for video, name in videos(entry).items():
+            _write(folder / name, video)
+    for name, data in render_pages(groups).items():
+        _write(folder / name, data)
+    return folder / FRONT_PAGE
+
+
+def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
+    """Every page and data file by its place in the folder, the front page last; equal runs give equal bytes."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["style_of"] = variant_style
+    files = {entry.data: encode_json(_raw(entry.run)) for group in groups for entry in group.entries}
+    episodes = environment.get_template("episodes.html.j2")
+    for group in groups:
+        files[group.page] = episodes.render(group=group, sections=_sections(group)).encode()
+    files[FRONT_PAGE] = environment.get_template("page.html.j2").render(**_front(groups)).encode()
+    return files
+
+
+def draw_figures(groups: Sequence[Group]) -> dict[str, Figure]:
+    """Every figure by its place in the folder."""
+    return {
+        picture.file: draw_picture(chapter, picture)
+        for chapter in fill_chapters(groups)
+        for picture in chapter.pictures
+    }
+
+
+def videos(entry: Entry) -> dict[Path, str]:
+    """The run's videos, and where each goes in the folder."""
+    found = sorted(path for path in entry.run.folder.media.glob("*.mp4") if not path.name.startswith(TEMPORARY))
+    return {path: f"media/{entry.key}-{path.name}" for path in found}
+
+
+def _write(path: Path, content: bytes | Path) -> None:
+    """Write bytes, or a copy of a file."""
+    try:
+        with written_whole(path) as draft:
+            if isinstance(content, bytes):
+                draft.write_bytes(content)
+            else:
+                shutil.copyfile(content, draft)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be written ({error.strerror or error}): choose another folder.") from error
+
+
+def _raw(run: RunResult) -> dict[str, Any]:
+    """All that the numbers of a run come from."""
+    return {
+        "settings": run.settings,
+        "fingerprint": run.fingerprint,
+        "preprocessing_version": run.preprocessing_version,
+        "evaluation_version": run.evaluation_version,
+        "status": run.status,
+        "seconds": run.seconds,
+        "episodes": [row._asdict() for row in run.episodes],
+        "metrics": [row._asdict() for row in run.metrics],
+    }
+
+
+def _front(groups: Sequence[Group]) -> dict[str, Any]:
+    runs = [_run(group, entry) for group in groups for entry in group.entries]
+    return {
+        "headlines": [(group, headline(group)) for group in groups],
+        "games": list(dict.fromkeys(group.game for group in groups)),
+        "chapters": fill_chapters(groups),
+        "runs": runs,
+        "phases": list(dict.fromkeys(phase for run in runs for phase in run["entry"].run.seconds)),
+    }
+
+
+def _run(group: Group, entry: Entry) -> dict[str, Any]:
+    return {
+        "entry": entry,
+        "group": group,
+        "score": final_score(group, entry),
+        "cost": cost(entry),
+        "videos": [(path.stem, name) for path, name in videos(entry).items()],
+        "settings": json.dumps(entry.run.settings, indent=2, ensure_ascii=False),
+    }
+
+
+def _sections(group: Group) -> list[dict[str, Any]]:
+    """What was measured, where, in which run: the raw numbers and their mean."""
+    return [{"measure": measure, "places": _places(group, measure)} for measure in MEASURES]
+
+
+def _places(group: Group, measure: Measure) -> list[tuple[int, list[dict[str, Any]]]]:
+    found = [(entry, measure.read(entry.run)) for entry in group.entries]
+    return [
+        (place, [_row(entry, measure, place, samples[place]) for entry, samples in found if place in samples])
+        for place in sorted({place for _, samples in found for place in samples})
+    ]
+
+
+def _row(entry: Entry, measure: Measure, place: int, samples: list[float]) -> dict[str, Any]:
+    key = f"{entry.key}/{measure.key}/{place}"
+    mean, error = summarise(key, samples, f"../{entry.data}")
+    raw = " ".join(f"{sample:.6g}" for sample in samples)
+    return {"entry": entry, "mean": mean, "error": error, "key": f"{key}/raw", "raw": raw, "count": len(samples)}

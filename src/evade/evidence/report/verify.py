@@ -1,0 +1,118 @@
+"""Is every number on the pages what the run folders say? All are computed anew and compared with what stands there."""
+
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from evade.errors import ReportError
+from evade.evidence.figures import save_figure
+from evade.evidence.report.build import draw_figures, render_pages
+from evade.evidence.report.groups import Group, arrange
+from evade.evidence.results import RunResult
+
+SHOWN_DIFFERENCES = 5
+"""How many differences an error lists."""
+
+
+class Shown(NamedTuple):
+    """A number as a page shows it."""
+
+    text: str
+    value: str
+    """All its digits."""
+    source: str
+
+
+class _Numbers(HTMLParser):
+    """Collects the elements that carry a `data-key`; none of them holds another element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, Shown] = {}
+        self._open: tuple[str, str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        if key := attributes.get("data-key"):
+            self.found[key] = Shown("", attributes.get("data-value", ""), attributes.get("href", ""))
+            self._open = (tag, key)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open and self._open[0] == tag:
+            self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            key = self._open[1]
+            self.found[key] = self.found[key]._replace(text=self.found[key].text + data.strip())
+
+
+def read_numbers(page: str) -> dict[str, Shown]:
+    """Every number on a page by its key."""
+    parser = _Numbers()
+    parser.feed(page)
+    return parser.found
+
+
+def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
+    """Compare a report with the runs: numbers, raw episodes, all other words, and figures, which are drawn anew.
+
+    Returns:
+        How many numbers were compared.
+
+    Raises:
+        ReportError: something differs or is missing; the message names it.
+    """
+    groups = arrange(runs)
+    count = 0
+    differences: list[str] = []
+    for name, data in render_pages(groups).items():
+        written = _read(folder / name)
+        if name.endswith(".json"):
+            differences += [f"{name} holds other episodes or metrics"] if written != data else []
+            continue
+        expected = read_numbers(data.decode())
+        different = _compare(name, expected, read_numbers(written.decode(errors="replace")))
+        if written != data and not different:
+            different = [f"{name} has other words, counts or settings"]
+        differences += different
+        count += len(expected)
+    differences += _compare_figures(groups, folder)
+    if differences:
+        listed = "; ".join(differences[:SHOWN_DIFFERENCES])
+        raise ReportError(
+            f"the report in {folder} is not what its runs say ({len(differences)} differences): {listed}. "
+            "Write it again if the runs went on or evade or matplotlib was changed; else mistrust it."
+        )
+    return count
+
+
+def _compare_figures(groups: Sequence[Group], folder: Path) -> list[str]:
+    with TemporaryDirectory() as temporary:
+        return [
+            f"{name} is drawn differently"
+            for name, figure in draw_figures(groups).items()
+            if save_figure(figure, Path(temporary, name)).read_bytes() != _read(folder / name)
+        ]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}): write the report before verifying it.") from error
+
+
+def _compare(page: str, expected: dict[str, Shown], shown: dict[str, Shown]) -> list[str]:
+    keys = [key for key in {**expected, **shown} if expected.get(key) != shown.get(key)]
+    return [
+        f"{page} shows {_words(shown.get(key))} for {key}, the runs say {_words(expected.get(key))}" for key in keys
+    ]
+
+
+def _words(number: Shown | None) -> str:
+    if number is None:
+        return "nothing"
+    return f"{number.text:.40} ({number.value})" if number.value else f"{number.text:.40}"

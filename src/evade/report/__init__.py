@@ -1,6 +1,0 @@
-"""A page that shows what runs achieved, each number linked to the raw episodes behind it. No torch here."""
-
-from evade.report.build import write_report
-from evade.report.verify import verify_report
-
-__all__ = ["verify_report", "write_report"]

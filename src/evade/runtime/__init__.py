@@ -1,0 +1,1 @@
+"""How the process uses the machine: device, threads, compilation, and what `evade doctor` examines."""

@@ -1,0 +1,121 @@
+"""What this machine can do: versions, device, threads, optional parts, and a short self-test."""
+
+import importlib.util
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import torch
+
+from evade.config import EVADE, GameSpec, WorldModelConfig
+from evade.errors import EvadeError
+from evade.layers import LayerError, draw
+from evade.records import Transitions
+from evade.runtime.compilation import missing_part
+from evade.world_models import build_world_model, build_world_model_optimiser, fit_update
+
+EXTRAS = {"atari": "ale_py", "minatar": "minatar"}
+"""Optional parts of the package and the module that shows they are installed."""
+
+SELF_TEST_UPDATES = 30
+"""How long the self-test fits a model; the whole of it takes about 2 seconds on two idle cores."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    name: str
+    value: str
+    is_well: bool = True
+
+
+def examine() -> list[Finding]:
+    """All findings, the self-test last."""
+    return [*describe_machine(), *_extras(), _self_test()]
+
+
+def describe_machine() -> list[Finding]:
+    """What a measurement depends on: versions, device, threads, bf16."""
+    return [*_versions(), *_hardware()]
+
+
+def _versions() -> list[Finding]:
+    installed = [Finding(name, version(name)) for name in ("evade", "torch", "numpy", "gymnasium", "safetensors")]
+    return [Finding("python", platform.python_version()), *installed]
+
+
+def _hardware() -> list[Finding]:
+    if torch.cuda.is_available():
+        device, bf16 = torch.cuda.get_device_name(), torch.cuda.is_bf16_supported()
+    else:
+        device = f"cpu ({torch.backends.cpu.get_cpu_capability()})"
+        bf16 = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    missing = missing_part("cuda" if torch.cuda.is_available() else "cpu")
+    return [
+        Finding("device", device),
+        Finding("threads", f"{torch.get_num_threads()} of {os.cpu_count()}; --machine.threads sets them for a run"),
+        Finding("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "not set: idle threads may spin")),
+        Finding("GOMP_SPINCOUNT", os.environ.get("GOMP_SPINCOUNT", "not set: as OMP_WAIT_POLICY says")),
+        Finding("compile", f"no {missing}" if missing else "possible"),
+        Finding("bf16", "supported by the hardware" if bf16 else "not supported by the hardware, emulated"),
+    ]
+
+
+def _extras() -> list[Finding]:
+    findings = []
+    for extra, module in EXTRAS.items():
+        present = importlib.util.find_spec(module) is not None
+        told = _version_of(module) if present else f"absent; pip install 'evade[{extra}]' adds it"
+        findings.append(Finding(f"extra {extra}", told))
+    return findings
+
+
+def _version_of(module: str) -> str:
+    try:
+        return version(module.replace("_", "-"))
+    except PackageNotFoundError:
+        return "present"
+
+
+def _self_test(work: Callable[[], str] | None = None) -> Finding:
+    start = time.perf_counter()
+    try:
+        told = (work or _fit_and_draw)()
+    except (EvadeError, LayerError, RuntimeError) as error:
+        return Finding("self-test", f"failed: {error}", is_well=False)
+    return Finding("self-test", f"{told} in {time.perf_counter() - start:.1f} s")
+
+
+def _fit_and_draw() -> str:
+    """Fit a tiny EVaDE model to one batch, then look whether two draws of its reward differ."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
+        config = WorldModelConfig(
+            num_frames=1, hidden_size=16, depth=2, warmup_updates=10, learning_rate=0.1, event_layers=EVADE
+        )
+        model = build_world_model(config, game)
+        optimiser = build_world_model_optimiser(model)
+        batch = Transitions(
+            observation=torch.randint(0, 2, (16, 1, 4, 10, 10), dtype=torch.uint8),
+            action=torch.arange(16) % 6,
+            next_frame=torch.randint(0, 2, (16, 4, 10, 10), dtype=torch.uint8),
+            reward=torch.arange(16) % 3 - 1,
+            terminated=torch.zeros(16, dtype=torch.bool),
+        )
+        losses = [fit_update(model, optimiser, batch, 1.0)["loss"].item() for _ in range(SELF_TEST_UPDATES)]
+        model.eval()
+        scores = []
+        for seed in (1, 1, 2):
+            draw(model, torch.Generator().manual_seed(seed))
+            with torch.no_grad():
+                scores.append(model(batch.observation, batch.action).reward)
+    if not torch.equal(scores[0], scores[1]) or torch.equal(scores[0], scores[2]):
+        raise EvadeError("equal draws gave different rewards, or different draws equal ones")
+    if not losses[-1] < losses[0]:
+        raise EvadeError(f"the loss did not fall from {losses[0]:.3f} in {len(losses)} updates")
+    return f"loss {losses[0]:.2f} to {losses[-1]:.2f} in {len(losses)} updates, draws repeat and differ as they should"

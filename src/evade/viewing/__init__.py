@@ -1,0 +1,1 @@
+"""What people look at: the live display, pictures, videos, and the end of a run."""

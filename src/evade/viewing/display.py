@@ -1,0 +1,235 @@
+"""What a person sees while a run goes on: one calm panel on a terminal, plain lines anywhere else."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from rich.box import ROUNDED
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from evade.viewing.quantities import describe, format_duration, format_value
+
+REFRESHES_PER_SECOND = 4
+"""How often the panel is drawn, whatever happens in between."""
+LINE_SECONDS = 30
+"""Without a terminal: the shortest time between two lines about the same phase."""
+PANEL_WIDTH = 92
+"""Characters: wide enough for two columns of numbers, narrow enough to take in at a glance."""
+
+PHASES = {
+    "collect": "play the game",
+    "fit": "fit the world model",
+    "draw": "draw from the posterior",
+    "improve": "improve the policy in dreams",
+    "evaluate": "evaluate the policy",
+    "score": "score the final policy",
+}
+"""The phases of Algorithm 1 (and the score at the end) in plain words."""
+
+
+class Phase(NamedTuple):
+    """What is being done."""
+
+    iteration: int
+    name: str
+    total: int | None
+    started: float
+    """By the console's clock, in seconds."""
+
+
+class Display:
+    """Shows a run's phase, progress, remaining time and latest numbers.
+
+    All methods are cheap: on a terminal they only remember what the panel's own clock will draw, elsewhere they
+    print one line for each finished phase and one every 30 seconds during a long one.
+
+    Args:
+        title: what runs, e.g. game, variant and seed.
+        num_iterations: turns of Algorithm 1 in the whole run.
+        console: where to show it; standard output unless given. Its clock is the display's clock.
+    """
+
+    def __init__(self, title: str, num_iterations: int, console: Console | None = None) -> None:
+        self.title = title
+        self.num_iterations = num_iterations
+        self.console = console or Console()
+        self._phase: Phase | None = None
+        self._done = 0
+        self._values: dict[str, float] = {}
+        self._phase_values: dict[str, float] = {}
+        self._fraction = 0.0
+        self._first_fraction: tuple[float, float] | None = None
+        self._expected_end: float | None = None
+        self._started = self.console.get_time()
+        self._last_line = self._started
+        self._outcome: str | None = None
+        is_drawn = self.console.is_terminal and not self.console.is_dumb_terminal
+        self._live = (
+            Live(get_renderable=self._render, console=self.console, refresh_per_second=REFRESHES_PER_SECOND)
+            if is_drawn
+            else None
+        )
+
+    def __enter__(self) -> Self:
+        self._started = self._last_line = self.console.get_time()
+        if self._live is None:
+            self._print(f"{self.title}: {self.num_iterations} iterations")
+        else:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._outcome = "finished" if kind is None else "stopped"
+        took = format_duration(self.console.get_time() - self._started)
+        if self._live is not None:
+            self._live.stop()
+            return
+        if self._phase is not None:
+            self._print_phase("done in" if kind is None else "stopped after")
+        self._print(f"{self.title}: {self._outcome} after {took}")
+
+    def phase(self, iteration: int, name: str, total: int | None) -> None:
+        """Begin a phase, which ends the one before.
+
+        Args:
+            iteration: counted from 1; 0 is what comes before the first.
+            name: one of `PHASES`.
+            total: what `advance` will reach; None when nobody knows.
+        """
+        if self._phase is not None and self._live is None:
+            self._print_phase("done in")
+        self._done = 0
+        self._phase_values = {}
+        self._phase = Phase(iteration, name, total, self.console.get_time())
+
+    def advance(self, done: int) -> None:
+        """Say how much of the phase's total is done."""
+        self._done = done
+        if self._live is None and self.console.get_time() - self._last_line >= LINE_SECONDS:
+            self._print_phase("for")
+
+    def show(self, values: Mapping[str, float]) -> None:
+        """Show the latest numbers by their names in the metrics; numbers not named here stay as they were."""
+        self._phase_values.update(values)
+        # A new dictionary, because the panel's clock may be reading the old one just now.
+        self._values = {**self._values, **values}
+
+    def note(self, message: str) -> None:
+        """Tell something once; it stays above the panel."""
+        self._print(message)
+
+    def overall(self, fraction: float) -> None:
+        """Say how much of the whole run is done, 0 to 1; the remaining time follows from it.
+
+        The first call says where this process begins, which is above 0 after a resume.
+        """
+        now = self.console.get_time()
+        self._fraction = min(max(fraction, 0.0), 1.0)
+        if self._first_fraction is None:
+            self._first_fraction = (now, self._fraction)
+        first_time, first_fraction = self._first_fraction
+        if self._fraction > first_fraction:
+            pace = (now - first_time) / (self._fraction - first_fraction)
+            self._expected_end = now + pace * (1 - self._fraction)
+
+    def _remaining(self) -> str:
+        if self._expected_end is None:
+            return ""
+        return f"about {format_duration(max(0.0, self._expected_end - self.console.get_time()))} left"
+
+    def _print(self, line: str) -> None:
+        self._last_line = self.console.get_time()
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _print_phase(self, verb: str) -> None:
+        """One plain line about the current phase, e.g. `[ 12 %] iteration 3/30  fit done in 42 s, 900/900 | ...`."""
+        assert self._phase is not None
+        iteration, name, _, started = self._phase
+        facts = [f"{name} {verb} {format_duration(self.console.get_time() - started)}", self._count("/")]
+        if self._outcome is None:
+            facts.append(self._remaining())
+        parts = [
+            f"[{self._fraction:4.0%}] iteration {iteration}/{self.num_iterations}  {', '.join(filter(None, facts))}"
+        ]
+        parts += [f"{label} {value} {unit}".rstrip() for label, value, unit in _readable(self._phase_values)]
+        self._print(" | ".join(parts))
+
+    def _count(self, of: str) -> str:
+        total = self._phase.total if self._phase else None
+        if total is not None:
+            return f"{self._done:,}{of}{total:,}"
+        return f"{self._done:,}" if self._done else ""
+
+    def _render(self) -> RenderableType:
+        """The panel as it is now; called by its own clock, in a thread of its own."""
+        body: list[RenderableType] = [self._heading(), "", self._bars()]
+        if self._values:
+            body += ["", _numbers(_readable(self._values))]
+        elapsed = format_duration(self.console.get_time() - self._started)
+        colour = {None: "bright_black", "finished": "green", "stopped": "yellow"}[self._outcome]
+        return Panel(
+            Group(*body),
+            box=ROUNDED,
+            title=Text(self.title, "bold"),
+            title_align="left",
+            subtitle=Text(f"{self._outcome or 'running'} · {elapsed}", "dim"),
+            subtitle_align="right",
+            border_style=colour,
+            padding=(1, 2),
+            width=min(PANEL_WIDTH, self.console.width),
+        )
+
+    def _heading(self) -> RenderableType:
+        phase = self._phase
+        if phase is None:
+            return Text("getting ready", "dim")
+        told = PHASES.get(phase.name, phase.name)
+        return Text.assemble(
+            ("iteration ", "dim"),
+            (f"{phase.iteration}", "bold"),
+            (f" of {self.num_iterations}    ", "dim"),
+            (told, "cyan"),
+        )
+
+    def _bars(self) -> RenderableType:
+        total = (self._phase.total if self._phase else None) or 0
+        share = min(1.0, self._done / total) if total else 0.0
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(width=10, style="dim")
+        table.add_column(ratio=1)
+        table.add_column(width=5, justify="right")
+        table.add_column(width=24, style="dim")
+        table.add_row("this phase", _bar(share), f"{share:.0%}" if total else "", self._count(" of "))
+        remaining = self._remaining() if self._outcome is None else ""
+        table.add_row("whole run", _bar(self._fraction), f"{self._fraction:.0%}", remaining)
+        return table
+
+
+def _bar(share: float) -> ProgressBar:
+    return ProgressBar(total=1.0, completed=share, style="grey23", complete_style="cyan", finished_style="green")
+
+
+def _readable(values: Mapping[str, float]) -> list[tuple[str, str, str]]:
+    """Label, value and unit of each number, in the order in which they first came."""
+    described = [(describe(name), value) for name, value in values.items()]
+    return [(quantity.label, format_value(value, quantity.unit), quantity.unit) for quantity, value in described]
+
+
+def _numbers(readable: list[tuple[str, str, str]]) -> RenderableType:
+    """Two columns of numbers, read downwards."""
+    half = (len(readable) + 1) // 2
+    table = Table.grid(padding=(0, 1), expand=True)
+    for _ in range(2):
+        table.add_column(ratio=5, style="dim", no_wrap=True)
+        table.add_column(ratio=3, justify="right", no_wrap=True)
+        table.add_column(ratio=3, style="dim", no_wrap=True)
+    for left, right in zip(readable[:half], [*readable[half:], ("", "", "")], strict=False):
+        table.add_row(*left, *right)
+    return table

@@ -1,0 +1,114 @@
+import dataclasses
+import json
+
+import pytest
+
+from evade.config import EVADE, GameSpec, differences, fingerprint, from_document, to_document
+from evade.config.document import ADDED
+from evade.config.presets import PRESETS, VARIANTS, build_config
+from evade.envs import spec
+from evade.errors import ConfigError, UnknownPreset
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_differ_in_one_tuple_and_survive_json(preset, variant):
+    config = build_config(preset, variant, seed=7)
+    assert from_document(json.loads(json.dumps(to_document(config)))) == config
+    simple = build_config(preset, "simple", seed=7)
+    assert config.world_model.event_layers == VARIANTS[variant]
+    same = dataclasses.replace(config.world_model, event_layers=())
+    assert dataclasses.replace(config, variant="simple", world_model=same) == simple
+
+
+def test_the_papers_schedule():
+    config = build_config("atari100k", "evade")
+    schedule = config.schedule
+    assert schedule.total_real_steps == 102_400
+    iterations = range(1, 31)
+    assert [schedule.real_steps_in(i) for i in iterations] == [6400] + [3200] * 29
+    assert [schedule.fit_updates_in(i) for i in iterations] == [45_000] + [15_000] * 29
+    assert {i: schedule.dream_batches_in(i) for i in iterations if schedule.dream_batches_in(i) != 1000} == {
+        8: 2000,
+        12: 2000,
+        23: 2000,
+        27: 2000,
+        30: 3000,
+    }
+    steps = sum(schedule.dream_batches_in(i) for i in iterations) * config.dream.num_envs * config.dream.horizon
+    assert steps == 28_800_000
+    assert config.world_model.event_layers == EVADE
+
+
+def test_the_laptops_atari_keeps_the_papers_real_steps_and_has_few_values_to_predict():
+    config = build_config("atari-laptop", "evade")
+    paper = build_config("atari100k", "evade").schedule
+    assert [config.schedule.real_steps_in(i) for i in range(1, 31)] == [paper.real_steps_in(i) for i in range(1, 31)]
+    assert config.schedule.total_real_steps == 102_400
+    assert spec(config.game, config.env) == GameSpec(1, 42, 32, 16, 3)
+    # PPO's minibatches are as large in the game as in dreams.
+    assert config.collect.num_envs * config.collect.num_slices == config.dream.num_envs
+
+
+def test_the_sticky_protocol_differs_in_nothing_but_sticky_actions():
+    config = build_config("minatar-sticky", "evade")
+    assert differences(build_config("minatar", "evade"), config) == [
+        "preset: 'minatar' in the run, 'minatar-sticky' now",
+        "env.sticky_probability: 0.0 in the run, 0.1 now",
+        "dream.sticky_probability: 0.0 in the run, 0.1 now",
+    ]
+
+
+def test_the_fingerprint_is_of_what_can_change_learning():
+    config = build_config("smoke", "evade")
+    assert fingerprint(config) == fingerprint(build_config("smoke", "evade"))
+    machine = dataclasses.replace(config.machine, threads=7)
+    longer = dataclasses.replace(config.schedule, iterations=9)
+    assert fingerprint(dataclasses.replace(config, machine=machine, schedule=longer)) == fingerprint(config)
+    assert fingerprint(dataclasses.replace(config, seed=1)) != fingerprint(config)
+
+
+def test_differences_name_what_may_not_change():
+    saved = build_config("smoke", "evade")
+    assert differences(saved, saved) == []
+    longer = dataclasses.replace(saved, schedule=dataclasses.replace(saved.schedule, iterations=5))
+    assert differences(saved, longer) == []
+    assert differences(longer, saved) == ["schedule.iterations: 5 in the run, 2 now"]
+    other = dataclasses.replace(saved, policy=dataclasses.replace(saved.policy, clip=0.3))
+    assert differences(saved, other) == ["policy.clip: 0.1 in the run, 0.3 now"]
+
+
+def test_a_document_with_unknown_or_missing_settings_is_refused():
+    document = to_document(build_config("smoke", "evade"))
+    with pytest.raises(ConfigError, match="policy.surprise is unknown"):
+        from_document(document | {"policy": document["policy"] | {"surprise": 1}})
+    with pytest.raises(ConfigError, match="seed is missing"):
+        from_document({name: value for name, value in document.items() if name != "seed"})
+    with pytest.raises(ConfigError, match="schema 99"):
+        from_document(document | {"schema": 99})
+    with pytest.raises(ConfigError, match="policy. = 3 is not possible"):
+        from_document(document | {"policy": 3})
+    with pytest.raises(ConfigError, match="wrong kind"):
+        from_document(document | {"seed": "three"})
+
+
+def test_a_document_from_before_a_setting_existed_is_the_run_it_was():
+    config = build_config("atari100k", "evade")
+    machine = dataclasses.replace(config.machine, compile="off")
+    document = to_document(dataclasses.replace(config, machine=machine))
+    for name in ADDED:
+        section, field = name.split(".")
+        del document[section][field]
+    assert from_document(document) == dataclasses.replace(config, machine=machine)
+    # As computed by the version without any of them.
+    assert fingerprint(config) == "9aa173c5d4c8"
+    low = dataclasses.replace(config, world_model=dataclasses.replace(config.world_model, precision="bfloat16"))
+    assert from_document(to_document(low)) == low
+    assert differences(config, low) == ["world_model.precision: 'float32' in the run, 'bfloat16' now"]
+    assert fingerprint(low) != fingerprint(config)
+
+
+@pytest.mark.parametrize(("preset", "variant"), [("nope", "evade"), ("smoke", "nope")])
+def test_unknown_names_list_the_known_ones(preset, variant):
+    with pytest.raises(UnknownPreset, match="'nope': choose one of"):
+        build_config(preset, variant)

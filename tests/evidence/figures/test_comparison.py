@@ -1,0 +1,55 @@
+import pytest
+
+from evade.cli.main import main
+from evade.errors import FigureError
+from evade.evidence.figures.comparison import save_comparison_figures
+from evade.evidence.results import compare_runs, read_runs
+from run_folders import make_finished
+
+
+def draw(runs_dir, folder, baseline=None, form="png"):
+    comparison = compare_runs(read_runs([runs_dir]), baseline)
+    return [path.name for path in save_comparison_figures(comparison, folder, form)]
+
+
+@pytest.fixture
+def runs_dir(tmp_path):
+    for variant in ("simple", "evade"):
+        for seed in range(2):
+            make_finished(tmp_path / "runs", variant, "minatar/breakout", seed, 2.0 + seed + len(variant))
+            make_finished(tmp_path / "runs", variant, "atari/pong", seed, 3.0 * seed)
+    make_finished(tmp_path / "runs", "evade", "Game-v0", 0, 1.0)
+    return tmp_path / "runs"
+
+
+def test_every_suite_with_a_scale_has_its_figures(runs_dir, tmp_path):
+    names = draw(runs_dir, tmp_path / "figures", "simple", "svg")
+    kinds = ("aggregates", "profile", "improvement-evade")
+    assert names == [f"{suite}-{kind}.svg" for suite in ("atari", "minatar") for kind in kinds]
+    assert "DQN-normalised score" in (tmp_path / "figures" / "minatar-aggregates.svg").read_text()
+    assert "EVaDE-SimPLe minus SimPLe(30)" in (tmp_path / "figures" / "atari-improvement-evade.svg").read_text()
+
+
+def test_single_runs_have_neither_profile_nor_improvement(tmp_path):
+    for variant in ("simple", "evade"):
+        make_finished(tmp_path / "runs", variant, "minatar/breakout", 0, 2.0)
+    assert draw(tmp_path / "runs", tmp_path / "figures", "simple") == ["minatar-aggregates.png"]
+
+
+def test_games_without_a_scale_cannot_be_drawn(tmp_path):
+    make_finished(tmp_path / "runs", "evade", "Game-v0", 0, 2.0)
+    with pytest.raises(FigureError, match="none of these games has reference scores"):
+        draw(tmp_path / "runs", tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()
+
+
+def test_the_command_names_the_files_and_prints_tables_only_when_asked(runs_dir, tmp_path, capsys):
+    folder = tmp_path / "figures"
+    assert main(["compare", str(runs_dir), "--figure", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        str(folder / f"{suite}-{kind}.png") for suite in ("atari", "minatar") for kind in ("aggregates", "profile")
+    ]
+    assert all((folder / name).stat().st_size > 1000 for name in ("atari-profile.png", "minatar-profile.png"))
+    assert main(["compare", str(runs_dir), "--figure", str(folder), "--table", "games"]) == 0
+    assert "Scores in each game" in capsys.readouterr().out

@@ -1,0 +1,106 @@
+import json
+import math
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from evade.errors import MetricsError
+from evade.runs.tensorboard import TensorBoardMirror, mirror
+
+
+def record(step, phase="fit", **values):
+    return {"iteration": 1, "phase": phase, "step": step, "values": values}
+
+
+def write_metrics(path, records):
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    return path
+
+
+def read_points(directory):
+    """All points of a folder as TensorBoard's own reader sees them: tag -> [(step, value)]."""
+    reader = EventAccumulator(str(directory), size_guidance={"scalars": 0})
+    reader.Reload()
+    return {tag: [(point.step, point.value) for point in reader.Scalars(tag)] for tag in reader.Tags()["scalars"]}
+
+
+RECORDS = [
+    record(0, loss=2.0, reward_accuracy=0.5),
+    record(100, loss=1.0, reward_accuracy=0.75),
+    record(6400, phase="evaluate", score=3),
+]
+POINTS = {
+    "fit/loss": [(0, 2.0), (100, 1.0)],
+    "fit/reward_accuracy": [(0, 0.5), (100, 0.75)],
+    "evaluate/score": [(6400, 3.0)],
+}
+
+
+def test_the_mirror_shows_what_the_metrics_say(tmp_path):
+    mirror(write_metrics(tmp_path / "metrics.jsonl", RECORDS), tmp_path / "tensorboard")
+    assert read_points(tmp_path / "tensorboard") == POINTS
+
+
+def test_every_record_is_there_as_soon_as_it_is_added(tmp_path):
+    with TensorBoardMirror(tmp_path) as writer:
+        for each in RECORDS:
+            writer.add(each)
+        assert read_points(tmp_path) == POINTS
+
+
+def test_a_resumed_run_shows_no_point_twice_and_none_that_was_taken_back(tmp_path):
+    events = tmp_path / "tensorboard"
+    with TensorBoardMirror(events) as writer:
+        for each in [*RECORDS, record(200, loss=0.5)]:
+            writer.add(each)
+    (events / "mine.txt").write_text("not an event file")
+    # The crash came after step 200, the last checkpoint before it.
+    mirror(write_metrics(tmp_path / "metrics.jsonl", RECORDS), events)
+    with TensorBoardMirror(events) as writer:
+        writer.add(record(200, loss=0.25))
+    assert read_points(events) == POINTS | {"fit/loss": [(0, 2.0), (100, 1.0), (200, 0.25)]}
+    assert (events / "mine.txt").exists()
+
+
+def test_mirroring_twice_changes_nothing(tmp_path):
+    metrics = write_metrics(tmp_path / "metrics.jsonl", RECORDS)
+    mirror(metrics, tmp_path / "tensorboard")
+    mirror(metrics, tmp_path / "tensorboard")
+    assert read_points(tmp_path / "tensorboard") == POINTS
+    assert len(list((tmp_path / "tensorboard").iterdir())) == 1
+
+
+def test_a_run_without_metrics_has_no_points(tmp_path):
+    mirror(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
+    assert read_points(tmp_path / "tensorboard") == {}
+
+
+def test_numbers_that_are_not_finite_are_shown_as_such(tmp_path):
+    mirror(write_metrics(tmp_path / "metrics.jsonl", [record(1, loss=math.nan, norm=math.inf)]), tmp_path)
+    points = read_points(tmp_path)
+    assert math.isnan(points["fit/loss"][0][1])
+    assert points["fit/norm"] == [(1, math.inf)]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"iteration": 1, "phase": "fi', "line 2, is not JSON .*Remove the line"),
+        ("[1]", r"line 2, is not a record of metrics: \[1\]"),
+        ('{"iteration": 1, "phase": "fit", "step": 1}', 'needs "iteration", "phase", "step" and "values"'),
+        ('{"iteration": 1, "phase": "fit", "step": 1, "values": {"loss": "high"}}', "values.* of numbers"),
+        ('{"phase": "fit", "step": 1, "values": {}}', "is not a record"),
+    ],
+)
+def test_a_line_that_is_no_record_is_named_and_the_old_events_stay(tmp_path, line, told):
+    metrics = write_metrics(tmp_path / "metrics.jsonl", RECORDS)
+    mirror(metrics, tmp_path / "tensorboard")
+    metrics.write_text(f"{json.dumps(RECORDS[0])}\n{line}\n")
+    with pytest.raises(MetricsError, match=told):
+        mirror(metrics, tmp_path / "tensorboard")
+    assert read_points(tmp_path / "tensorboard") == POINTS
+
+
+def test_adding_what_is_no_record_is_refused(tmp_path):
+    with TensorBoardMirror(tmp_path) as writer, pytest.raises(MetricsError, match="this record is not a record"):
+        writer.add({"phase": "fit", "loss": 1.0})

@@ -1,0 +1,57 @@
+import math
+
+import pytest
+
+from evade.viewing.quantities import Quantity, describe, format_duration, format_value
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity"),
+    [
+        ("frame_loss", Quantity("frame loss", "nats")),
+        ("reward_accuracy", Quantity("reward accuracy", "%")),
+        ("real_return", Quantity("real return", "points")),
+        ("score", Quantity("score", "points")),
+        ("dream_steps_per_second", Quantity("dream steps", "/s")),
+        ("fit_seconds", Quantity("fit", "s")),
+        ("seconds", Quantity("seconds", "s")),
+        ("sigma", Quantity("sigma, mean")),
+        ("gradient_norm", Quantity("gradient norm")),
+    ],
+)
+def test_numbers_have_plain_names_and_units(name, quantity):
+    assert describe(name) == quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.991, "%", "99.10"),
+        (0.0312, "nats", "0.0312"),
+        (0.10234, "", "0.102"),
+        (-4.126, "points", "-4.13"),
+        (184233.4, "/s", "184,233"),
+        (412.34, "/s", "412.3"),
+        (0.00000712, "nats", "7.1e-06"),
+        (0.0, "nats", "0"),
+        (math.nan, "nats", "nan"),
+        (-math.inf, "%", "-inf"),
+    ],
+)
+def test_values_are_short_whatever_their_size(value, unit, text):
+    assert format_value(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (7500, "2 h 5 min"),
+        (3 * 86400 + 4 * 3600 + 59, "3 d 4 h"),
+    ],
+)
+def test_durations_are_told_in_their_two_largest_units(seconds, text):
+    assert format_duration(seconds) == text

@@ -1,4 +1,4 @@
-"""What travels between the parts, and the axis letters used in every docstring.
+"""The records that parts exchange, and the axis letters used in every docstring.
 
 Axes: `B` batch, `T` time, `N` environments, `K` stacked frames (oldest first), `C` channels of one frame,
 `H` rows, `W` columns, `V` values (levels) one cell can take, `A` actions, `R` reward classes.
@@ -25,7 +25,14 @@ class Transitions(NamedTuple):
     """bool `[B]`, whether the game ended there (a time limit does not count)."""
 
 
-class Stretches(NamedTuple):
+class Statistics(NamedTuple):
+    """What holds in all real experience so far."""
+
+    is_single: Tensor
+    """bool `[C]`: channels of a grid that showed exactly one object in every frame; all False for pictures."""
+
+
+class Segments(NamedTuple):
     """T steps of real games from each of B observations on; what comes after a game's end does not count."""
 
     observation: Tensor
@@ -42,11 +49,18 @@ class Stretches(NamedTuple):
     """bool `[T, B]`, False after the game's end."""
 
 
+Memory = tuple[Tensor, ...]
+"""What a world model carries from one step to the next, each tensor `[B, ...]`; `()` for a model without memory."""
+
+Noise = tuple[Tensor, ...]
+"""The random numbers of one step of a world model; `()` for a model that does not sample."""
+
+
 class Logits(NamedTuple):
-    """What a world model says of the next step before anything is decided."""
+    """A world model's unnormalised log-probabilities of the next step."""
 
     frame: Tensor
-    """`[B, C, V, H, W]`: one score for each value of each channel of each cell."""
+    """`[B, H, W, C, V]`: one logit for each value of each channel of each cell."""
     reward: Tensor
     """`[B, R]`."""
     end: Tensor | None
@@ -54,18 +68,20 @@ class Logits(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """The most likely next step: what a dream is made of."""
+    """The next step of a dream."""
 
     frame: Tensor
     """uint8 `[B, C, H, W]`."""
     reward: Tensor
-    """float32 `[B]`, in the game's clipped range; a whole number if it is the likeliest one."""
+    """float32 `[B]`, in the game's clipped range; a whole number if it is the most likely one."""
     terminated: Tensor
     """bool `[B]`; all False for a model without an end head."""
+    memory: Memory = ()
+    """What to give to the next step."""
 
 
 class Loss(NamedTuple):
-    """A loss to minimise and what to tell people about it."""
+    """A loss to minimise, with its metrics."""
 
     total: Tensor
     """Scalar with a gradient."""
@@ -73,8 +89,17 @@ class Loss(NamedTuple):
     """Named scalars without a gradient."""
 
 
+class PolicyOutput(NamedTuple):
+    """What the policy says of a batch of observations."""
+
+    logits: Tensor
+    """`[B, A]`: unnormalised log-probabilities of the actions."""
+    value: Tensor
+    """`[B]`: the expected discounted return."""
+
+
 class EnvStep(NamedTuple):
-    """What one step of N games gave."""
+    """The result of one step of N games."""
 
     observation: Tensor
     """uint8 `[N, K, C, H, W]`: what to act on next; of a game that ended, the next game's first."""

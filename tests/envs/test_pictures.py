@@ -1,30 +1,30 @@
 import numpy as np
 import pytest
 
-from evade.envs.pictures import BACKGROUND, COLOURS, draw_frame
+from evade.envs.pictures import BACKGROUND, COLOURS, render_frame
 
 
 def test_a_colour_frame_is_its_own_picture():
     frame = np.random.default_rng(0).integers(0, 256, (3, 5, 4), np.uint8)
-    np.testing.assert_array_equal(draw_frame(frame, levels=256), frame.transpose(1, 2, 0))
+    np.testing.assert_array_equal(render_frame(frame, levels=256), frame.transpose(1, 2, 0))
 
 
 def test_a_grey_frame_becomes_three_equal_colours():
     frame = np.arange(6, dtype=np.uint8).reshape(1, 2, 3)
-    picture = draw_frame(frame, levels=256)
+    picture = render_frame(frame, levels=256)
     assert picture.shape == (2, 3, 3)
     assert (picture == frame[0, :, :, None]).all()
 
 
 def test_few_greys_are_drawn_from_black_to_white():
     frame = np.array([[[0, 5, 15]]], np.uint8)
-    np.testing.assert_array_equal(draw_frame(frame, levels=16)[0, :, 0], [0, 85, 255])
+    np.testing.assert_array_equal(render_frame(frame, levels=16)[0, :, 0], [0, 85, 255])
 
 
 def test_a_grid_shows_its_first_channel_on_top_and_is_dark_where_it_is_empty():
     frame = np.zeros((3, 2, 2), np.uint8)
     frame[1, 0, 0] = frame[2, 0, 0] = frame[2, 1, 0] = frame[0, 1, 1] = 1
-    picture = draw_frame(frame, levels=2)
+    picture = render_frame(frame, levels=2)
     np.testing.assert_array_equal(picture[0], [COLOURS[1], BACKGROUND])
     np.testing.assert_array_equal(picture[1], [COLOURS[2], COLOURS[0]])
 
@@ -32,7 +32,7 @@ def test_a_grid_shows_its_first_channel_on_top_and_is_dark_where_it_is_empty():
 def test_every_cell_is_enlarged_to_a_square():
     frame = np.zeros((1, 1, 2), np.uint8)
     frame[0, 0, 1] = 1
-    picture = draw_frame(frame, levels=2, scale=3)
+    picture = render_frame(frame, levels=2, scale=3)
     assert picture.shape == (3, 6, 3)
     assert picture.dtype == np.uint8
     assert (picture[:, :3] == BACKGROUND).all()
@@ -42,7 +42,7 @@ def test_every_cell_is_enlarged_to_a_square():
 def test_more_channels_than_colours_start_again():
     frame = np.zeros((14, 1, 1), np.uint8)
     frame[13] = 1
-    np.testing.assert_array_equal(draw_frame(frame, levels=2)[0, 0], COLOURS[1])
+    np.testing.assert_array_equal(render_frame(frame, levels=2)[0, 0], COLOURS[1])
 
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.

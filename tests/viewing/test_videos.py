@@ -8,7 +8,7 @@ import imageio_ffmpeg
 import numpy as np
 import pytest
 
-from evade.envs.pictures import BACKGROUND, COLOURS, draw_frame
+from evade.envs.pictures import BACKGROUND, COLOURS, render_frame
 from evade.errors import VideoError
 from evade.viewing.panels import captioned, upscale
 from evade.viewing.videos import write_video
@@ -38,7 +38,7 @@ def test_a_video_gives_back_its_images(tmp_path):
     for index in range(len(frames)):
         frames[index, index % 4, index % 10, 3] = 1
     path = tmp_path / "media" / "game.mp4"
-    write_video(path, (draw_frame(frame, 2, 32) for frame in frames), frames_per_second=5)
+    write_video(path, (render_frame(frame, 2, 32) for frame in frames), frames_per_second=5)
     told, images = read_video(path)
     assert re.match(r"h264 .* yuv420p\(tv, bt709, progressive\).* 5 fps", told), told
     assert images.shape == (12, 320, 320, 3)

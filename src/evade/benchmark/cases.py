@@ -14,9 +14,10 @@ from evade.benchmark.contenders import (
     Contender,
 )
 from evade.benchmark.options import PRESET_OF, Options, Size
-from evade.config import GameSpec, RunConfig
+from evade.config import RunConfig
 from evade.config.presets import build_config
 from evade.envs import spec
+from evade.game_spec import GameSpec
 
 Task = Literal["fit", "dream", "ppo", "loop"]
 """One world-model update; one step of all dreams, the policy's included; PPO on one rollout; dreams and PPO in turn."""
@@ -79,16 +80,16 @@ def settings_of(case: Case) -> tuple[RunConfig, GameSpec]:
     config, game = preset_of(case.size, case.variant)
     config = replace(
         config,
-        world_model=replace(config.world_model, batch_size=case.batch),
+        replay=replace(config.replay, batch_size=case.batch),
         dream=replace(config.dream, num_envs=case.batch),
     )
     return config, replace(game, height=case.frame[0], width=case.frame[1])
 
 
 def updates_per_rollout(case: Case) -> int:
-    """PPO's updates on one batch of dreams."""
+    """The learner's updates on one batch of dreams."""
     config = settings_of(case)[0]
-    return config.dream.horizon * config.policy.epochs // config.policy.minibatch_times
+    return config.learner.num_updates(config.dream.horizon)
 
 
 def plan_cases(options: Options, default_threads: int) -> list[Case]:

@@ -4,16 +4,17 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import torch
-from torch import nn
 
 from evade.benchmark.plain import PlainPolicy, PlainWorldModel
-from evade.config import GameSpec, RunConfig
-from evade.interfaces import WorldModel
-from evade.policies import build_policy_optimiser
-from evade.policies.acting import Policy
+from evade.config import RunConfig
+from evade.game_spec import GameSpec
+from evade.interfaces import Fitter, Policy, PolicyLearner, WorldModel
+from evade.policies.build import build_actor_critic, build_ppo
+from evade.policies.settings import ActorCriticConfig, PPOConfig
 from evade.runtime.compilation import Compiler
-from evade.training.assemble import build_networks
-from evade.world_models import build_world_model_optimiser
+from evade.world_models.build import build_deterministic, build_deterministic_fitter
+from evade.world_models.fit import GradientFitter
+from evade.world_models.settings import DeterministicConfig
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -41,42 +42,34 @@ BFLOAT16_COMPILED = Contender("bfloat16 compiled", "bfloat16", is_compiled=True)
 class Contestant(NamedTuple):
     """A contender's networks, ready to be timed."""
 
-    network: nn.Module
-    """The module that owns the world model's weights and modes."""
     model: WorldModel
-    """How the world model is called."""
-    model_optimiser: torch.optim.Optimizer
+    fitter: Fitter
     policy: Policy
-    """How the policy is called."""
-    policy_optimiser: torch.optim.Optimizer
+    learner: PolicyLearner
     compiler: Compiler
     """For the dream step."""
 
 
 def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) -> Contestant:
-    """Fresh networks by the run's own builders, the same weights for every contender."""
+    """Fresh networks by the run's own builders, the same weights for every contender.
+
+    The plain contender is written for SimPLe's deterministic network and PPO, so these are what is compared.
+    """
+    model_config, policy_config, learner_config = config.world_model, config.policy, config.learner
+    assert isinstance(model_config, DeterministicConfig)
+    assert isinstance(policy_config, ActorCriticConfig)
+    assert isinstance(learner_config, PPOConfig)
     if not contender.is_preset:
-        config = replace(
-            config,
-            world_model=replace(config.world_model, precision=contender.precision),
-            policy=replace(config.policy, precision=contender.precision),
-        )
-    policy, model = build_networks(config, game)
-    if contender.is_plain:
-        plain_model, plain_policy = PlainWorldModel(model), PlainPolicy(policy)
-        return Contestant(
-            plain_model,
-            plain_model,
-            build_world_model_optimiser(plain_model.network),
-            plain_policy,
-            build_policy_optimiser(plain_policy.network, config.policy),
-            Compiler(False),
-        )
-    return Contestant(
-        model,
-        model,
-        build_world_model_optimiser(model),
-        policy,
-        build_policy_optimiser(policy, config.policy),
-        Compiler(contender.is_compiled),
-    )
+        model_config = replace(model_config, precision=contender.precision)
+        policy_config = replace(policy_config, precision=contender.precision)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = build_deterministic(model_config, game, config.env.num_frames)
+        policy = build_actor_critic(policy_config, game, config.env.num_frames)
+    if not contender.is_plain:
+        fitter = build_deterministic_fitter(model_config, model)
+        return Contestant(model, fitter, policy, build_ppo(learner_config, policy), Compiler(contender.is_compiled))
+    plain_model, plain_policy = PlainWorldModel(model), PlainPolicy(policy)
+    optimiser = build_deterministic_fitter(model_config, plain_model.network).optimiser
+    plain_fitter = GradientFitter(plain_model, optimiser, model_config.fit.max_gradient_norm)
+    return Contestant(plain_model, plain_fitter, plain_policy, build_ppo(learner_config, plain_policy), Compiler(False))

@@ -9,16 +9,16 @@ from statistics import median
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from evade.config import GameSpec, RunConfig
+from evade.config import RunConfig
 from evade.dreams.env import DreamEnv
+from evade.game_spec import GameSpec
 from evade.layers import draw
-from evade.policies import build_policy_optimiser
-from evade.policies.ppo import improve
+from evade.policies.build import build_learner
 from evade.policies.rollout import roll_out
 from evade.records import Transitions
 from evade.runtime.compilation import Compiler, should_compile
 from evade.training.assemble import build_networks
-from evade.world_models import build_world_model_optimiser, fit_update
+from evade.world_models.build import build_fitter
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class StepCost:
     seconds: float
 
     def times(self, count: float) -> "StepCost":
-        """So many such steps."""
+        """The cost of `count` such steps."""
         return StepCost(count * self.flops, count * self.seconds)
 
     def plus(self, other: "StepCost") -> "StepCost":
-        """Both, one after the other."""
+        """The cost of both, one after the other."""
         return StepCost(self.flops + other.flops, self.seconds + other.seconds)
 
 
@@ -45,10 +45,10 @@ class Cost:
     dream_step: StepCost
     """One step of all dreams of a batch, the policy's action included."""
     improve: StepCost
-    """PPO's epochs over one batch of dreams."""
+    """The learner's updates on one batch of dreams."""
 
     def dream_batch(self, horizon: int) -> StepCost:
-        """A whole batch of dreams and what PPO learns from it."""
+        """A whole batch of dreams and the learner's updates on it."""
         return self.dream_step.times(horizon).plus(self.improve)
 
 
@@ -58,32 +58,29 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         policy, model = build_networks(config, game)
-        policy, model = policy.to(device), model.to(device)
         generator = torch.Generator(device).manual_seed(0)
         batch = random_transitions(config, game, device)
-        optimiser = build_world_model_optimiser(model)
-        limit = config.world_model.max_gradient_norm
-        fit_cost = _measure(lambda: fit_update(model, optimiser, batch, limit), repeats)
+        fitter = build_fitter(config.world_model, model)
+        fit_cost = _measure(lambda: fitter.update(batch), repeats)
         draw(model.eval())
-        frames = config.policy.num_frames
-        short = max(-(-config.policy.minibatch_times // config.policy.epochs), 2)
+        short = next(steps for steps in range(2, config.dream.horizon + 1) if config.learner.num_updates(steps))
         plain, env = (
             DreamEnv(
                 model,
                 config.dream.num_envs,
                 partial(random_observations, config, game, device=device),
                 compiler=compiler,
+                generator=generator,
             )
             for compiler in (Compiler(False), Compiler(should_compile(config)))
         )
-        rollout = roll_out(policy, env, short, generator, frames)
-        flops = count_flops(lambda: roll_out(policy, plain, short, generator, frames))
-        dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator, frames), repeats))
-        policy_optimiser = build_policy_optimiser(policy, config.policy)
-        improve_cost = _measure(lambda: improve(policy, policy_optimiser, rollout, config.policy, generator), repeats)
-    # PPO's cost grows with the number of minibatches, so it is scaled from the short rollout to the horizon.
-    minibatches = config.dream.horizon * config.policy.epochs // config.policy.minibatch_times
-    factor = minibatches / (short * config.policy.epochs // config.policy.minibatch_times)
+        rollout = roll_out(policy, env, short, generator)
+        flops = count_flops(lambda: roll_out(policy, plain, short, generator))
+        dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator), repeats))
+        learner = build_learner(config.learner, policy)
+        improve_cost = _measure(lambda: learner.improve(rollout, generator), repeats)
+    # The learner's cost grows with the number of updates, so it is scaled from the short rollout to the horizon.
+    factor = config.learner.num_updates(config.dream.horizon) / config.learner.num_updates(short)
     return Cost(
         fit_update=fit_cost,
         dream_step=dream_cost.times(1 / short),
@@ -93,13 +90,13 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
 
 def random_observations(config: RunConfig, game: GameSpec, count: int, device: torch.device) -> torch.Tensor:
     """Frames of noise, uint8 `[count, K, C, H, W]`."""
-    shape = (count, config.world_model.num_frames, game.channels, game.height, game.width)
+    shape = (count, config.env.num_frames, game.channels, game.height, game.width)
     return torch.randint(0, game.levels, shape, dtype=torch.uint8, device=device)
 
 
 def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) -> Transitions:
     """A fitting batch of noise."""
-    size = config.world_model.batch_size
+    size = config.replay.batch_size
     observation = random_observations(config, game, size, device)
     return Transitions(
         observation=observation,

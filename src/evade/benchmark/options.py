@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from evade.config import require, require_choice
+from evade.checks import require, require_choice
 
 Size = Literal["paper", "minatar"]
 """The preset whose networks are measured: `atari100k` or `minatar`."""
@@ -24,14 +24,14 @@ class Options:
     threads: int = 0
     """Threads of one operation; 0 for as many as a run of each preset would use."""
     quick: bool = False
-    """The least of everything: to see that it works, not to quote."""
+    """The smallest sizes: to see that it works, not for publication."""
     compile: bool = True
     """Measure compiled dream steps too; never if quick."""
 
     def __post_init__(self) -> None:
         require_choice("size", self.size, ("all", *PRESET_OF))
-        require(self.repeats is None or self.repeats >= 1, "repeats", self.repeats, "it must be at least 1")
-        require(self.threads >= 0, "threads", self.threads, "it must not be negative")
+        require(self.repeats is None or self.repeats >= 1, "repeats", self.repeats, "must be at least 1")
+        require(self.threads >= 0, "threads", self.threads, "must not be negative")
 
     @property
     def sizes(self) -> tuple[Size, ...]:

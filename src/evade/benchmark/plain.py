@@ -1,6 +1,6 @@
-"""The same networks and losses written plainly: the yardstick for everything the real ones do to be fast.
+"""The same networks and losses without any optimisation: the baseline for everything the real ones do to be fast.
 
-Eager float32 in PyTorch's default memory format, `[B, C, H, W]` throughout; all scores of a frame are held at once
+Eager float32 in PyTorch's default memory format, `[B, C, H, W]` throughout; all logits of a frame are held at once
 and the largest is looked up in them as they are. Only the weights are the real networks'.
 """
 
@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evade.policies import ActorCritic
-from evade.policies.network import PolicyOutput
-from evade.records import Logits, Loss, Prediction, Transitions
-from evade.world_models import DeterministicWorldModel
+from evade.policies.network import ActorCritic
+from evade.records import Logits, Loss, Memory, Noise, PolicyOutput, Prediction, Statistics, Transitions
 from evade.world_models.blocks import ActionInjection, CellNorm, DownStage, LocalLayer, UpStage, position_signal
+from evade.world_models.deterministic import DeterministicWorldModel
 from evade.world_models.heads import NUM_EVENT_STAGES
 from evade.world_models.pixel_noise import add_pixel_noise
 
@@ -40,7 +39,7 @@ class PlainWorldModel(nn.Module):
         self._signals: dict[tuple[int, ...], Tensor] = {}
 
     def forward(self, observation: Tensor, action: Tensor) -> Logits:
-        """Scores of the next step: frame `[B, H, W, C, V]`, reward `[B, R]`, end `[B]` or None."""
+        """Logits of the next step: frame `[B, H, W, C, V]`, reward `[B, R]`, end `[B]` or None."""
         net = self.network
         embedded_action = net.action_embedding(action)
         x = self._embed(observation)
@@ -77,7 +76,7 @@ class PlainWorldModel(nn.Module):
 
     def compute_loss(self, batch: Transitions) -> Loss:
         """The clipped cross-entropies, added; no metrics but the loss."""
-        net, config = self.network, self.network.config
+        net, config = self.network, self.network.config.fit
         observation = batch.observation
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)
@@ -92,8 +91,27 @@ class PlainWorldModel(nn.Module):
             total = total + F.relu(end - config.loss_cutoff).mean()
         return Loss(total, {"loss": total.detach()})
 
+    def use_statistics(self, statistics: Statistics) -> None:
+        """Cells are decided one by one here, so nothing is noted."""
+
+    def initial_memory(self, batch_size: int) -> Memory:
+        """Nothing is carried from step to step."""
+        return ()
+
+    def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
+        """Nothing is sampled."""
+        return ()
+
+    def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
+        """The mean of the predicted distribution of the reward."""
+        return self.network.expected_reward(observation, action)
+
+    def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
+        """Those of the network."""
+        return self.network.feature_maps(observation, action)
+
     @torch.no_grad()
-    def predict(self, observation: Tensor, action: Tensor) -> Prediction:
+    def predict(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Prediction:
         """The most likely next frame, reward and end."""
         logits = self(observation, action)
         frame = logits.frame.argmax(-1).to(torch.uint8).permute(0, 3, 1, 2).contiguous()
@@ -110,17 +128,17 @@ class PlainWorldModel(nn.Module):
         return self._place(F.conv2d(x, net.embedding.weight[:, :, None, None], net.embedding.bias))
 
     def _down(self, x: Tensor, stage: DownStage) -> Tensor:
-        x = self._drop(x, self.network.config.dropout)
+        x = self._drop(x, self.network.config.fit.dropout)
         x = self._place(F.pad(x, (0, x.shape[3] % 2, 0, x.shape[2] % 2)))
         return _norm(stage.activation(stage.convolution(x)), stage.norm)
 
     def _up(self, x: Tensor, skip: Tensor, action: Tensor, stage: UpStage, convolution: nn.Module) -> Tensor:
-        x = _inject(self._drop(x, self.network.config.dropout), action, stage.injection)
+        x = _inject(self._drop(x, self.network.config.fit.dropout), action, stage.injection)
         x = stage.activation(convolution(x))
         return self._place(_norm(x[:, :, : skip.shape[2], : skip.shape[3]] + skip, stage.norm))
 
     def _middle(self, x: Tensor) -> Tensor:
-        middle, dropout = self.network.middle, self.network.config.middle_dropout
+        middle, dropout = self.network.middle, self.network.config.fit.middle_dropout
         x = middle.activations[0](middle.convolutions[0](self._drop(x, dropout)))
         for i, norm in enumerate(middle.norms, start=1):
             y = middle.activations[i](middle.convolutions[i](self._drop(x, dropout)))
@@ -150,7 +168,7 @@ def _inject(x: Tensor, action: Tensor, injection: ActionInjection) -> Tensor:
 
 
 class PlainPolicy(nn.Module):
-    """A policy's function without its speed: the same scores and values.
+    """A policy's function without its speed: the same logits and values.
 
     Args:
         policy: without a table of iterations; its weights are copied, the copy is `network`.
@@ -158,6 +176,7 @@ class PlainPolicy(nn.Module):
 
     def __init__(self, policy: ActorCritic) -> None:
         super().__init__()
+        self.num_frames = policy.num_frames
         self.network = deepcopy(policy)
         to_plain_memory(self.network)
 

@@ -61,4 +61,5 @@ def predict_with(
     twin = copy.deepcopy(model)
     twin.config = replace(model.config, precision=precision)
     parts = [twin.predict(*part) for part in zip(observation.split(batch_size), action.split(batch_size), strict=True)]  # type: ignore[no-untyped-call]
-    return Prediction(*(torch.cat(field) for field in zip(*parts, strict=True)))
+    frame, reward, terminated = (torch.cat(field) for field in zip(*(part[:3] for part in parts), strict=True))
+    return Prediction(frame, reward, terminated)

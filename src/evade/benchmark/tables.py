@@ -8,7 +8,7 @@ from rich.table import Table
 
 from evade.benchmark.cases import Case, updates_per_rollout
 from evade.benchmark.report import Measurement, Report
-from evade.viewing.quantities import format_value
+from evade.viewing.formats import format_value
 
 TASKS = {"fit": "fit step", "dream": "dream step", "loop": "dreams and PPO"}
 GIGA, MEBI = 1e9, 2**20

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from evade.config import require
+from evade.checks import require
 
 
 def benchmark(
@@ -20,7 +20,7 @@ def benchmark(
         size: the networks to measure: the paper's, those of the MinAtar preset, or both.
         repeats: rounds of the interleaved run, each with one sample of everything; 5, or 1 if quick.
         threads: of one operation; 0 for as many as a run of each preset would use.
-        quick: the least of everything, to see that it works; not to quote.
+        quick: the smallest sizes, to see that it works; not for publication.
         compile: measure compiled dream steps too, which takes some minutes more; never if quick.
         json: a file to write everything measured to.
     """

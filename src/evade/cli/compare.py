@@ -1,4 +1,4 @@
-"""`evade compare`: tables and figures of our own runs, by variant and game."""
+"""`evade compare`: tables and figures of our runs by variant and game."""
 
 import sys
 from pathlib import Path
@@ -23,16 +23,16 @@ def compare(
     resamples: int = 20_000,
     seed: int = 0,
 ) -> int:
-    """Compare finished runs: scores in each game, aggregates with intervals, and each variant against a baseline.
+    """Compare finished runs: scores per game, aggregates with intervals, each variant against a baseline.
 
     Args:
-        runs: run folders, or folders above them.
+        runs: run folders; other folders are searched recursively.
         baseline: a variant among the runs, or a method of the paper such as paper:simple30 (Atari only).
-        table: the tables to print.
-        format: how to print them; csv needs exactly one table.
-        figure: a folder to write the figures into; then no tables are printed unless they are named.
-        figure_format: the kind of file of the figures.
-        resamples: bootstrap resamples behind each interval of a table.
+        table: tables to print.
+        format: output format of the tables; csv holds exactly one table.
+        figure: folder for the figures; tables are then printed only if chosen with --table.
+        figure_format: file format of the figures.
+        resamples: bootstrap resamples of the intervals in tables.
         seed: seed of the bootstrap.
     """
     comparison = compare_runs(read_runs(runs), baseline)
@@ -40,11 +40,11 @@ def compare(
     tables = build_comparison_tables(comparison, table, resamples, seed) if wants_tables else {}
     text = render_tables(tables, format) if tables else ""
     if format == "csv" or "games" not in tables:
-        # Only the table of games carries these notes, and in csv not even that.
+        # Only the table of games prints these notes, and csv has no notes.
         for note in comparison.notes:
             print(f"evade: {note}", file=sys.stderr)
     if figure is not None:
-        # matplotlib is slow to import, and most calls only want tables.
+        # matplotlib is slow to import, and tables do not need it.
         from evade.evidence.figures.comparison import save_comparison_figures
 
         for path in save_comparison_figures(comparison, figure, figure_format, seed):

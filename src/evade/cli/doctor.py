@@ -27,5 +27,5 @@ def doctor(as_json: bool = False) -> int:
         table.add_row(mark, finding.name, finding.value)
     console = Console()
     console.print(table)
-    console.print("All is well." if all_well else "Something is wrong; see the lines marked so.")
+    console.print("All checks passed." if all_well else "Some checks failed: see the lines marked wrong.")
     return 0 if all_well else 1

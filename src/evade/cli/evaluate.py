@@ -24,10 +24,12 @@ def evaluate(
         as_json: print every episode as JSON.
     """
     # Imported here so that `evade --help` does not wait for torch.
-    from dataclasses import asdict, replace
+    from dataclasses import replace
+    from statistics import median
 
     import torch
 
+    from evade.evidence.stats import estimate
     from evade.training.evaluation import evaluate as play
     from evade.training.load import load_run
 
@@ -39,17 +41,15 @@ def evaluate(
         config.game,
         config.env,
         protocol,
-        num_frames=config.world_model.num_frames,
         num_episodes=episodes,
         seed=seed,
         device=torch.device("cpu"),
     )
-    values = torch.tensor([score.score for score in scores], dtype=torch.float64)
-    mean = values.mean().item()
-    error = (values.std() / len(values) ** 0.5).item() if len(values) > 1 else float("nan")
+    values = [score.score for score in scores]
+    found = estimate(values)
     if as_json:
-        print(json.dumps({"mean": mean, "episodes": [asdict(score) for score in scores]}))
+        print(json.dumps({"mean": found.mean, "episodes": [score._asdict() for score in scores]}))
         return 0
-    print(f"{config.game}: {mean:.2f} ± {error:.2f} (mean ± standard error over {episodes} games)")
-    print(f"lowest {values.min():g}, median {values.median():g}, highest {values.max():g}")
+    print(f"{config.game}: {found.show(2)} (mean ± standard error over {episodes} games)")
+    print(f"lowest {min(values):g}, median {median(values):g}, highest {max(values):g}")
     return 0

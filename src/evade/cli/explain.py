@@ -5,21 +5,24 @@ from typing import Annotated
 import tyro
 
 from evade.config import RunConfig, ScheduleConfig
-from evade.config.presets import DEFAULT_PRESET, DEFAULT_VARIANT, build_config
+from evade.config.presets import DEFAULT_PRESET, PRESETS, build_config
 from evade.envs import spec
+from evade.vocabulary.variants import DEFAULT_VARIANT, VARIANTS
 
 
 def explain(
-    preset: Annotated[str, tyro.conf.Positional] = DEFAULT_PRESET,
-    variant: Annotated[str, tyro.conf.Positional] = DEFAULT_VARIANT,
+    preset: Annotated[str, tyro.conf.Positional, tyro.conf.arg(help=f"One of {', '.join(PRESETS)}.")] = DEFAULT_PRESET,
+    variant: Annotated[
+        str, tyro.conf.Positional, tyro.conf.arg(help=f"One of {', '.join(VARIANTS)}.")
+    ] = DEFAULT_VARIANT,
     game: str | None = None,
     measure: bool = True,
 ) -> int:
     """Print a preset's schedule as a table, with its cost: operations, steps, and the time it would take here.
 
     Args:
-        preset: smoke, quick, minatar, minatar-sticky, atari-laptop or atari100k.
-        variant: simple, interaction, weighting, translation or evade.
+        preset: whose schedule.
+        variant: whose reward path.
         game: instead of the preset's own.
         measure: time a few steps on this device for the estimate; otherwise only counts are printed.
     """
@@ -93,7 +96,7 @@ def _cost_lines(config: RunConfig, totals: dict[str, int]) -> str:
     fitting = cost.fit_update.times(totals["fit_updates"])
     dreaming = cost.dream_batch(config.dream.horizon).times(totals["dream_batches"])
     return (
-        f"fitting:  {fitting.flops / 1e15:.3g} PFLOP; one update of {config.world_model.batch_size} takes "
+        f"fitting:  {fitting.flops / 1e15:.3g} PFLOP; one update of {config.replay.batch_size} takes "
         f"{1000 * cost.fit_update.seconds:.3g} ms: {_hours(fitting.seconds)}\n"
         f"dreaming: {dreaming.flops / 1e15:.3g} PFLOP; {totals['dream_steps'] / dreaming.seconds:,.0f} dream steps a "
         f"second, PPO included: {_hours(dreaming.seconds)}\n"

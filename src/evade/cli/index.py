@@ -1,14 +1,14 @@
-"""`evade index`: all runs in one SQLite file."""
+"""`evade index`: a SQLite index of all runs."""
 
 from pathlib import Path
 
 
 def index(runs_dir: Path = Path("runs"), database: Path | None = None) -> int:
-    """Build, or build again, a SQLite index (tables runs, scores, metrics) of all runs below a folder.
+    """Build or rebuild a SQLite index (tables runs, scores, metrics) of all runs in a folder.
 
     Args:
-        runs_dir: where to look.
-        database: the file to write; index.sqlite in the runs folder if not given.
+        runs_dir: folder to search recursively.
+        database: file to write (default: index.sqlite in runs-dir).
     """
     from evade.evidence.results import build_index
 

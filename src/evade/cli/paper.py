@@ -1,4 +1,4 @@
-"""`evade paper`: the paper's tables and figures, recomputed from its own runs."""
+"""`evade paper`: the paper's tables and figures, recomputed from its runs."""
 
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -18,18 +18,18 @@ def paper(
     resamples: int = 20_000,
     seed: int = 0,
 ) -> int:
-    """Print the paper's tables, recomputed from its runs beside the printed values, and where the two disagree.
+    """Print the paper's tables, recomputed from its runs next to the printed values, and all disagreements.
 
     Args:
-        table: the tables to print.
-        format: how to print them; csv needs exactly one table.
-        figure: a folder to write the figures into; then no tables are printed unless they are named.
-        figure_format: the kind of file of the figures.
-        resamples: bootstrap resamples behind each interval of a table.
+        table: tables to print.
+        format: output format of the tables; csv holds exactly one table.
+        figure: folder for the figures; tables are then printed only if chosen with --table.
+        figure_format: file format of the figures.
+        resamples: bootstrap resamples of the intervals in tables.
         seed: seed of the bootstrap.
     """
     if figure is not None:
-        # matplotlib is slow to import, and most calls only want tables.
+        # matplotlib is slow to import, and tables do not need it.
         from evade.evidence.paper.figures import save_figures
 
         for path in save_figures(figure, figure_format, seed):

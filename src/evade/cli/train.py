@@ -7,18 +7,23 @@ from pathlib import Path
 import tyro
 
 from evade.config import RunConfig
-from evade.config.presets import DEFAULT_PRESET, DEFAULT_VARIANT, PRESETS, VARIANTS, build_config
+from evade.config.presets import DEFAULT_PRESET, PRESETS, build_config
 from evade.errors import EvadeError, Interrupted, TrainingDiverged
+from evade.runs.folder import RunFolder
+from evade.runs.session import folder_of, saved_config
+from evade.vocabulary.variants import DEFAULT_VARIANT, VARIANTS
 
 RESUME_ME = 75
 """Exit code of a run that was asked to stop, has been saved, and can be started again."""
 DIVERGED = 3
 """Exit code of a run whose loss was no longer finite."""
 
-USAGE = f"""usage: evade train [PRESET] [VARIANT] [--game GAME] [--seed N] [--runs-dir DIR] [--SECTION.FIELD VALUE ...]
+USAGE = f"""usage: evade train [PRESET] [VARIANT] [--game GAME] [--seed N] [--runs-dir DIR] [--name NAME]
+                   [--SECTION.FIELD VALUE ...]
 
 PRESET is one of {", ".join(PRESETS)} (default {DEFAULT_PRESET}); VARIANT is one of {", ".join(VARIANTS)}
-(default {DEFAULT_VARIANT}). The same command again resumes an interrupted run. All settings:
+(default {DEFAULT_VARIANT}). The same command again resumes an interrupted run. Runs with changed settings get a folder
+of their own, VARIANT-NAME (by default VARIANT- and the settings' fingerprint). All settings:
 """
 
 
@@ -32,26 +37,23 @@ def train(arguments: Sequence[str]) -> int:
     # As flags, too, they choose the settings behind the names, not only the names.
     preset, variant = _take(words, "--preset") or preset, _take(words, "--variant") or variant
     runs_dir = Path(_take(words, "--runs-dir") or "runs")
-    game, seed = _take(words, "--game"), _take(words, "--seed")
+    game, seed, name = _take(words, "--game"), _take(words, "--seed"), _take(words, "--name")
     config = build_config(preset, variant, game)
     if "--help" in words or "-h" in words:
         print(USAGE)
     if seed is not None:
         words += ["--seed", seed]
     config = tyro.cli(RunConfig, default=config, args=words, prog="evade train")
-    return run_to_the_end(config, runs_dir)
+    return run_to_the_end(config, folder_of(config, runs_dir, name))
 
 
 def resume(arguments: Sequence[str]) -> int:
     """Resume a run by its folder; settings may follow, but only a longer schedule and the machine may change."""
-    from evade.runs.folder import RunFolder
-    from evade.training.run import saved_config
-
     if not arguments or arguments[0].startswith("-"):
         raise EvadeError("usage: evade resume RUN [--schedule.iterations N] [--machine.FIELD VALUE ...]")
     folder = RunFolder(Path(arguments[0]))
     config = tyro.cli(RunConfig, default=saved_config(folder), args=list(arguments[1:]), prog="evade resume RUN")
-    return run_to_the_end(config, None, folder.path)
+    return run_to_the_end(config, folder)
 
 
 def _take(words: list[str], flag: str) -> str | None:
@@ -71,20 +73,18 @@ def _take(words: list[str], flag: str) -> str | None:
     return value
 
 
-def run_to_the_end(config: RunConfig, runs_dir: Path | None, path: Path | None = None) -> int:
+def run_to_the_end(config: RunConfig, folder: RunFolder) -> int:
     """Train, finish, and say where to look."""
-    from evade.runs.folder import RunFolder
     from evade.training.algorithm import train as train_agent
-    from evade.training.run import Run, folder_of
+    from evade.training.run import Run
     from evade.viewing.display import Display
 
-    folder = RunFolder(path) if path is not None else folder_of(config, runs_dir or Path("runs"))
     title = f"{config.variant} on {config.game}, preset {config.preset}, seed {config.seed}"
     try:
         with Display(title, config.schedule.iterations) as display, Run(config, folder, display) as run:
             state = train_agent(run)
-            display.note("drawing and filming")
-            # Only now, because the drawing libraries are slow to import and most of a run's life is not its end.
+            display.note("rendering figures and videos")
+            # Only now, because matplotlib is slow to import.
             from evade.viewing.finish import finish
 
             outcome = finish(run, state)
@@ -95,5 +95,5 @@ def run_to_the_end(config: RunConfig, runs_dir: Path | None, path: Path | None =
         print(f"evade: {error}", file=sys.stderr)
         return DIVERGED
     print(outcome.sentence())
-    print(f"Everything is in {folder.path}: {', '.join(picture.name for picture in outcome.pictures)} in media/.")
+    print(f"Everything is in {folder.path}: {', '.join(path.name for path in outcome.media)} in media/.")
     return 0

@@ -3,69 +3,67 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
 from evade.config.run import RunConfig
 from evade.errors import ConfigError
+from evade.kinds import KindSettings, find_kind
 
-SCHEMA = 1
+SCHEMA = 2
 """Raised when the meaning or the names of settings change."""
 
-ADDED: dict[str, Any] = {
-    "collect.pads_starts": False,
-    "collect.temperature": 1.0,
-    "dream.sticky_probability": 0.0,
-    "env.grey_levels": None,
-    "machine.compile": "off",
-    "policy.num_frames": None,
-    "policy.precision": "float32",
-    "world_model.eventful_share": 0.0,
-    "world_model.frame_loss_weight": 1.0,
-    "world_model.keeps_objects": False,
-    "world_model.num_local_layers": 0,
-    "world_model.precision": "float32",
-    "world_model.reward_estimate": "likeliest",
-}
-"""Settings that came after the first documents of this schema, and what was done before there was a choice: documents
-may lack them, and a run with that value is the run it was before."""
+LENGTH = "schedule.iterations"
+"""The one setting of a run that may grow when it is resumed."""
 
 
 def to_document(config: RunConfig) -> dict[str, Any]:
-    """The settings as JSON values, with the schema number."""
-    document: dict[str, Any] = json.loads(json.dumps(asdict(config)))
+    """The settings as JSON values, with the schema number; sections that come in kinds name theirs."""
+    document: dict[str, Any] = json.loads(json.dumps(_to_values(config)))
     return {"schema": SCHEMA} | document
 
 
-def from_document(document: dict[str, Any]) -> RunConfig:
-    """The settings of a document; unknown, missing or impossible ones are a `ConfigError`.
+def _to_values(settings: Any) -> Any:
+    if not is_dataclass(settings):
+        return settings
+    kind: dict[str, Any] = {"kind": settings.kind} if isinstance(settings, KindSettings) else {}
+    return kind | {field.name: _to_values(getattr(settings, field.name)) for field in fields(settings)}
 
-    Those of `ADDED` may be missing.
-    """
+
+def from_document(document: dict[str, Any]) -> RunConfig:
+    """The settings of a document; unknown, missing or invalid ones are a `ConfigError`."""
     schema = document.get("schema")
     if schema != SCHEMA:
-        raise ConfigError(f"the settings have schema {schema!r}, but this version reads schema {SCHEMA}.")
+        raise ConfigError(
+            f"Invalid settings of schema {schema!r}: this version of evade reads schema {SCHEMA}. Use the version that "
+            f"wrote them (environment.txt names it), or train again."
+        )
     config: RunConfig = _build(RunConfig, {key: value for key, value in document.items() if key != "schema"}, "")
     return config
 
 
-def _build(kind: type[Any], document: Any, place: str) -> Any:
-    section: Callable[..., Any] = kind
-    if not is_dataclass(kind):
+def _build(annotation: Any, document: Any, place: str) -> Any:
+    section: Callable[..., Any] = annotation
+    is_kind = isinstance(annotation, type) and issubclass(annotation, KindSettings)
+    if not is_kind and not is_dataclass(annotation):
         return _as_tuple(document)
     if not isinstance(document, dict):
-        raise ConfigError(f"{place or 'the document'} = {document!r} is not possible: it must be a section.")
-    names = {field.name for field in fields(kind)}
-    document = {name: ADDED[place + name] for name in names if place + name in ADDED} | document
+        raise ConfigError(f"Invalid {place.rstrip('.') or 'settings'} = {document!r}: must be a section.")
+    if is_kind:
+        section = find_kind(annotation, document.get("kind"))
+        document = {name: value for name, value in document.items() if name != "kind"}
+    names = {field.name for field in fields(section)}  # type: ignore[arg-type] # every kind is a dataclass
     wrong = sorted(document.keys() ^ names)
     if wrong:
-        told = ", ".join(f"{place}{name} is {'unknown' if name in document else 'missing'}" for name in wrong)
-        raise ConfigError(f"the settings do not fit this version: {told}.")
-    hints = get_type_hints(kind)
+        listed = ", ".join(f"{place}{name} is {'unknown' if name in document else 'missing'}" for name in wrong)
+        raise ConfigError(f"The settings do not fit this version: {listed}.")
+    hints = get_type_hints(section)
     try:
         return section(**{name: _build(hints[name], value, f"{place}{name}.") for name, value in document.items()})
     except TypeError as error:
-        raise ConfigError(f"a setting in {place or 'the document'} is of the wrong kind ({error}).") from error
+        raise ConfigError(
+            f"A setting of {place.rstrip('.') or 'the document'} has the wrong type ({error})."
+        ) from error
 
 
 def _as_tuple(value: Any) -> Any:
@@ -87,19 +85,29 @@ def differences(saved: RunConfig, given: RunConfig) -> list[str]:
     """
     before, after = flatten(to_document(saved)), flatten(to_document(given))
     lines = []
-    for name, value in before.items():
-        is_longer = name == "schedule.iterations" and after[name] >= value
-        if after[name] != value and not name.startswith("machine.") and not is_longer:
-            lines.append(f"{name}: {value!r} in the run, {after[name]!r} now")
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name), after.get(name)
+        is_longer = name == LENGTH and new >= old  # type: ignore[operator] # both are counts
+        if old != new and not name.startswith("machine.") and not is_longer:
+            lines.append(f"{name}: {old!r} in the run, {new!r} now")
     return lines
 
 
 def fingerprint(config: RunConfig) -> str:
     """Twelve hexadecimal digits of all settings that can change what is learnt, the run's length excluded."""
+    return _digest(_identity(config))
+
+
+def recipe_fingerprint(config: RunConfig) -> str:
+    """The same without game and seed: equal for runs that differ in nothing else."""
+    names = ("game", "seed")
+    return _digest({name: value for name, value in _identity(config).items() if name not in names})
+
+
+def _identity(config: RunConfig) -> dict[str, Any]:
     flat = flatten(to_document(config))
-    identity = {name: value for name, value in flat.items() if not name.startswith("machine.")}
-    for name, former in ADDED.items():
-        if identity.get(name) == former:
-            del identity[name]
-    del identity["schedule.iterations"]
+    return {name: value for name, value in flat.items() if not name.startswith("machine.") and name != LENGTH}
+
+
+def _digest(identity: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

@@ -3,33 +3,23 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from evade.config import (
-    EVADE,
+from evade.config.run import (
     CollectConfig,
-    DreamConfig,
-    EnvConfig,
     EvaluationConfig,
-    EventLayer,
     MachineConfig,
-    PolicyConfig,
     RunConfig,
     ScheduleConfig,
-    WorldModelConfig,
 )
+from evade.dreams.settings import DreamConfig
 from evade.envs.games import resolve
+from evade.envs.settings import EnvConfig
 from evade.errors import UnknownPreset
-
-VARIANTS: dict[str, tuple[EventLayer, ...]] = {
-    "simple": (),
-    "interaction": ("interaction",),
-    "weighting": ("weighting",),
-    "translation": ("translation",),
-    "evade": EVADE,
-}
-"""The paper's agents as what they are: tuples of event layers in the reward path."""
+from evade.policies.settings import ActorCriticConfig, PPOConfig
+from evade.replay.settings import ReplayConfig
+from evade.vocabulary.variants import DEFAULT_VARIANT, VARIANTS
+from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPathConfig
 
 DEFAULT_PRESET = "minatar"
-DEFAULT_VARIANT = "evade"
 
 
 def _atari100k(game: str) -> RunConfig:
@@ -51,27 +41,53 @@ def _atari_laptop(game: str) -> RunConfig:
         game=game or "atari/freeway",
         schedule=ScheduleConfig(first_fit_updates=4000, fit_updates=1000, dream_batches=30),
         env=EnvConfig(frame_size=(42, 32), grey_levels=16),
-        world_model=WorldModelConfig(
+        replay=ReplayConfig(batch_size=8, eventful_share=0.125, holdout=0.0, pads_starts=True),
+        world_model=DeterministicConfig(
             hidden_size=16,
             depth=3,
             num_doublings=1,
-            reward_estimate="expected",
-            sigma_init=0.5,
-            dropout=0.0,
-            middle_dropout=0.0,
-            pixel_noise=0.0,
-            frame_loss_weight=20.0,
-            batch_size=8,
-            eventful_share=0.125,
-            learning_rate=0.5,
-            warmup_updates=200,
+            reward=RewardPathConfig(sigma_init=0.5, estimate="expected"),
+            fit=FitConfig(
+                dropout=0.0,
+                middle_dropout=0.0,
+                pixel_noise=0.0,
+                frame_loss_weight=20.0,
+                learning_rate=0.5,
+                warmup_updates=200,
+            ),
         ),
-        policy=PolicyConfig(filters=(16, 32), stride=3, learning_rate=2.5e-4, minibatch_times=5),
-        collect=CollectConfig(num_slices=64, holdout=0.0, pads_starts=True),
+        policy=ActorCriticConfig(filters=(16, 32), stride=3),
+        learner=PPOConfig(learning_rate=2.5e-4, minibatch_times=5),
+        collect=CollectConfig(num_slices=64),
         dream=DreamConfig(num_envs=64, horizon=25, starts_from="all", starts_by="frame", first_starts_at_reset=False),
         evaluation=EvaluationConfig(episodes=4, final_episodes=30, every=5, time_limit=5000, num_envs=10),
         machine=MachineConfig(threads=1),
     )
+
+
+GRID_MODEL = DeterministicConfig(
+    hidden_size=16,
+    depth=2,
+    num_doublings=0,
+    num_local_layers=1,
+    standardise=False,
+    keeps_objects=True,
+    predicts_end=True,
+    reward=RewardPathConfig(estimate="expected"),
+    fit=FitConfig(
+        dropout=0.0,
+        middle_dropout=0.0,
+        pixel_noise=0.0,
+        frame_loss_weight=50.0,
+        learning_rate=1.0,
+        warmup_updates=100,
+    ),
+)
+"""The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md)."""
+
+GRID_POLICY = ActorCriticConfig(
+    filters=(32,), num_frames=1, kernel_size=3, stride=2, hidden_size=128, precision="bfloat16"
+)
 
 
 def _minatar(game: str) -> RunConfig:
@@ -88,38 +104,12 @@ def _minatar(game: str) -> RunConfig:
             fit_updates=300,
             dream_batches=16,
         ),
-        world_model=WorldModelConfig(
-            num_frames=6,
-            hidden_size=16,
-            depth=2,
-            num_doublings=0,
-            num_local_layers=1,
-            standardise=False,
-            reward_estimate="expected",
-            keeps_objects=True,
-            predicts_end=True,
-            dropout=0.0,
-            middle_dropout=0.0,
-            pixel_noise=0.0,
-            frame_loss_weight=50.0,
-            batch_size=64,
-            eventful_share=0.125,
-            learning_rate=1.0,
-            warmup_updates=100,
-        ),
-        policy=PolicyConfig(
-            filters=(32,),
-            num_frames=1,
-            kernel_size=3,
-            stride=2,
-            hidden_size=128,
-            precision="bfloat16",
-            entropy_coefficient=0.02,
-            epochs=2,
-            minibatch_times=4,
-            learning_rate=1e-3,
-        ),
-        collect=CollectConfig(num_envs=16, num_slices=2, holdout=0.0, temperature=2.0, pads_starts=True),
+        env=EnvConfig(num_frames=6),
+        replay=ReplayConfig(batch_size=64, eventful_share=0.125, holdout=0.0, pads_starts=True),
+        world_model=GRID_MODEL,
+        policy=GRID_POLICY,
+        learner=PPOConfig(entropy_coefficient=0.02, epochs=2, minibatch_times=4, learning_rate=1e-3),
+        collect=CollectConfig(num_envs=16, num_slices=2, temperature=2.0),
         dream=DreamConfig(num_envs=256, horizon=20, starts_from="all", starts_by="frame", first_starts_at_reset=False),
         evaluation=EvaluationConfig(episodes=32, final_episodes=100, every=2, num_envs=100),
         machine=MachineConfig(threads=1),
@@ -149,7 +139,7 @@ def _quick(game: str) -> RunConfig:
 
 
 def _smoke(game: str) -> RunConfig:
-    """Everything once, as small as it goes: seconds; for tests."""
+    """Every phase at the smallest size: seconds; for tests."""
     config = _minatar(game)
     is_atari = resolve(config.game).kind == "atari"
     return replace(
@@ -158,17 +148,11 @@ def _smoke(game: str) -> RunConfig:
         schedule=ScheduleConfig(
             iterations=2, first_real_steps=128, real_steps=64, first_fit_updates=12, fit_updates=8, dream_batches=4
         ),
-        env=EnvConfig(frame_size=(21, 16) if is_atari else None, time_limit=60),
-        world_model=replace(
-            config.world_model,
-            hidden_size=8,
-            batch_size=4,
-            eventful_share=0.25,
-            keeps_objects=not is_atari,
-            predicts_end=not is_atari,
-        ),
-        policy=replace(config.policy, filters=(4,), hidden_size=16),
-        collect=CollectConfig(num_envs=2, num_slices=4, holdout=1 / 11, temperature=2.0, pads_starts=True),
+        env=EnvConfig(num_frames=6, frame_size=(21, 16) if is_atari else None, time_limit=60),
+        replay=ReplayConfig(batch_size=4, eventful_share=0.25, holdout=1 / 11, pads_starts=True),
+        world_model=replace(GRID_MODEL, hidden_size=8, keeps_objects=not is_atari, predicts_end=not is_atari),
+        policy=replace(GRID_POLICY, filters=(4,), hidden_size=16),
+        collect=CollectConfig(num_envs=2, num_slices=4, temperature=2.0),
         dream=replace(config.dream, num_envs=4, horizon=5),
         evaluation=EvaluationConfig(episodes=2, final_episodes=3, num_envs=3, time_limit=60),
         machine=MachineConfig(threads=1, save_seconds=1.0, compile="off"),
@@ -192,8 +176,7 @@ def build_config(
     """Settings of a preset and a variant, for one game and seed."""
     for kind, name, known in (("preset", preset, list(PRESETS)), ("variant", variant, list(VARIANTS))):
         if name not in known:
-            raise UnknownPreset(f"there is no {kind} {name!r}: choose one of {', '.join(known)}.")
-    name = resolve(game).name if game else ""
-    config = PRESETS[preset](name)
-    world_model = replace(config.world_model, event_layers=VARIANTS[variant])
+            raise UnknownPreset(f"Unknown {kind} {name!r}: must be one of {', '.join(known)}.")
+    config = PRESETS[preset](resolve(game).name if game else "")
+    world_model = config.world_model.with_event_layers(VARIANTS[variant].event_layers)
     return replace(config, variant=variant, seed=seed, world_model=world_model)

@@ -1,6 +1,7 @@
-"""Settings of a whole run: its schedule, how it collects, dreams and evaluates, and the machine it runs on."""
+"""Settings of a whole run: those of its parts, its schedule, how it collects and evaluates, and its machine."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from evade.checks import (
     at_least_one,
@@ -9,8 +10,11 @@ from evade.checks import (
     require_choice,
     require_fields,
 )
-from evade.config.env import EnvConfig
-from evade.config.networks import PolicyConfig, WorldModelConfig
+from evade.dreams.settings import DreamConfig
+from evade.envs.settings import EnvConfig
+from evade.policies.settings import ActorCriticConfig, LearnerConfig, PolicyConfig, PPOConfig
+from evade.replay.settings import ReplayConfig
+from evade.world_models.settings import DeterministicConfig, WorldModelConfig
 
 EVALUATION_VERSION = 1
 """Raised whenever the same policy, settings and seed would be given other scores."""
@@ -33,11 +37,11 @@ class ScheduleConfig:
     dream_batches: int = 1000
     """Dream rollouts, each followed by PPO's epochs, in one iteration. Paper: 1000 z."""
     dream_multipliers: tuple[tuple[int, int], ...] = ()
-    """Pairs (iteration, z): so many times the dream batches there. Paper: (8, 2) (12, 2) (23, 2) (27, 2) (30, 3)."""
+    """Pairs (iteration, z): z times the dream batches in that iteration. Paper: (8, 2) (12, 2) (23, 2) (27, 2) (30, 3)."""
 
     def __post_init__(self) -> None:
         fields = "iterations first_real_steps real_steps first_fit_updates fit_updates dream_batches"
-        require_fields(self, "schedule", fields, at_least_one, "it must be at least 1")
+        require_fields(self, "schedule", fields, at_least_one, "must be at least 1")
         multipliers = dict(self.dream_multipliers)
         require(
             len(multipliers) == len(self.dream_multipliers) and all(z >= 1 for z in multipliers.values()),
@@ -74,51 +78,19 @@ class CollectConfig:
     """Acting in the real game."""
 
     num_envs: int = 1
-    """Games played side by side. Original: 1."""
+    """Games played side by side. T2T SimPLe: 1."""
     improves_policy: bool = True
-    """PPO also learns from the real steps. Original and paper: yes."""
+    """PPO also learns from the real steps. T2T SimPLe and paper: yes."""
     num_slices: int = 16
-    """For PPO, each game's steps are cut into so many pieces of equal length that count as separate games.
-    Original: one game of 3200 steps as 16 of 200."""
-    holdout: float = 1 / 11
-    """Share of each collection, its end, that the world model is not fitted to. Original: 1/11."""
+    """For PPO, each game's steps are cut into N segments of equal length that count as separate games.
+    T2T SimPLe: one game of 3200 steps as 16 of 200."""
     temperature: float = 1.0
-    """Action probabilities are taken to the power 1 / temperature. Original: 1. Above 1 the agent also tries what its
+    """Action probabilities are taken to the power 1 / temperature. T2T SimPLe: 1. Above 1 the agent also tries what its
     world model, perhaps wrongly, thinks is of no use."""
-    pads_starts: bool = False
-    """Observations at the start of an episode are filled up with its first frame, for fitting and for dreams, as they
-    are in the game. Original: no, they are left out, so that no dream shows an episode's first steps."""
 
     def __post_init__(self) -> None:
-        require_fields(self, "collect", "num_envs num_slices", at_least_one, "it must be at least 1")
-        require_fields(self, "collect", "temperature", finite_positive, "it must be finite and positive")
-        require(0 <= self.holdout < 1, "collect.holdout", self.holdout, "it is a share below 1")
-
-
-@dataclass(frozen=True)
-class DreamConfig:
-    """Rollouts inside the world model."""
-
-    num_envs: int = 16
-    """Dreams side by side. Original and paper: 16."""
-    horizon: int = 50
-    """Steps of a dream, closed by the value of where it ends. Original and paper: 50."""
-    starts_from: str = "newest"
-    """`newest`: real frames of the newest collection only (original); `all`: of everything collected."""
-    starts_by: str = "episode"
-    """`episode`: each episode equally likely, then each frame of it (original); `frame`: each frame equally likely."""
-    first_starts_at_reset: bool = True
-    """The first dream of a batch starts at the beginning of the newest collection. Original: yes."""
-    sticky_probability: float = 0.0
-    """Chance that a dream repeats the previous action instead. For games with sticky actions: a world model without
-    chance knows only the likelier outcome. Original: 0."""
-
-    def __post_init__(self) -> None:
-        require_fields(self, "dream", "num_envs horizon", at_least_one, "it must be at least 1")
-        require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
-        require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
-        chance = self.sticky_probability
-        require(0 <= chance < 1, "dream.sticky_probability", chance, "it is a probability below 1")
+        require_fields(self, "collect", "num_envs num_slices", at_least_one, "must be at least 1")
+        require_fields(self, "collect", "temperature", finite_positive, "must be finite and positive")
 
 
 @dataclass(frozen=True)
@@ -128,23 +100,21 @@ class EvaluationConfig:
     episodes: int = 16
     """Whole games after each iteration, for the learning curve."""
     final_episodes: int = 100
-    """Whole games at the end, for the score. Original: 64."""
+    """Whole games at the end, for the score. T2T SimPLe: 64."""
     every: int = 1
     """Iterations between evaluations."""
     temperature: float = 0.5
-    """Action probabilities are taken to the power 1 / temperature; 0 takes the most likely. Original: 0.5."""
+    """Action probabilities are taken to the power 1 / temperature; 0 takes the most likely. T2T SimPLe: 0.5."""
     max_noops: int | None = None
-    """As `env.max_noops`; None for the same value as in training. Original: 8, as in training."""
+    """As `env.max_noops`; None for the same value as in training. T2T SimPLe: 8, as in training."""
     time_limit: int | None = None
-    """As `env.time_limit`; None for the same value as in training. Original: 1000 in training, 50,000 at the end."""
+    """As `env.time_limit`; None for the same value as in training. T2T SimPLe: 1000 in training, 50,000 at the end."""
     num_envs: int = 32
     """Games played side by side, each exactly once."""
 
     def __post_init__(self) -> None:
-        require_fields(
-            self, "evaluation", "episodes final_episodes every num_envs", at_least_one, "it must be at least 1"
-        )
-        require(self.temperature >= 0, "evaluation.temperature", self.temperature, "it must not be negative")
+        require_fields(self, "evaluation", "episodes final_episodes every num_envs", at_least_one, "must be at least 1")
+        require(self.temperature >= 0, "evaluation.temperature", self.temperature, "must not be negative")
 
 
 @dataclass(frozen=True)
@@ -156,16 +126,16 @@ class MachineConfig:
     threads: int = 0
     """Threads of one operation; 0 leaves it to torch. Bit-exact resume needs the same number again. While they wait
     they soon sleep, unless OMP_WAIT_POLICY says otherwise (`evade.runtime.process`)."""
-    compile: str = "auto"
+    compile: Literal["auto", "on", "off"] = "auto"
     """`on`: dream steps run as code that torch.compile makes, which needs a C++ compiler; `off`: they do not; `auto`:
     on for runs long enough to win back the compiling, if a compiler is there. Bit-exact resume needs the same again."""
     save_seconds: float = 60.0
     """Longest time between two checkpoints inside a long phase; one is also written after every phase."""
 
     def __post_init__(self) -> None:
-        require(self.threads >= 0, "machine.threads", self.threads, "it must not be negative")
+        require(self.threads >= 0, "machine.threads", self.threads, "must not be negative")
         require_choice("machine.compile", self.compile, ("auto", "on", "off"))
-        require_fields(self, "machine", "save_seconds", finite_positive, "it must be finite and positive")
+        require_fields(self, "machine", "save_seconds", finite_positive, "must be finite and positive")
 
 
 @dataclass(frozen=True)
@@ -184,10 +154,14 @@ class RunConfig:
     """How much of everything, in each iteration."""
     env: EnvConfig = field(default_factory=EnvConfig)
     """How the game is played."""
-    world_model: WorldModelConfig = field(default_factory=WorldModelConfig)
-    """The next-frame and reward network."""
-    policy: PolicyConfig = field(default_factory=PolicyConfig)
-    """The actor-critic network and PPO."""
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    """Which real transitions the world model is fitted to."""
+    world_model: WorldModelConfig = field(default_factory=DeterministicConfig)
+    """The world model: which kind, and its network, reward path and fitting."""
+    policy: PolicyConfig = field(default_factory=ActorCriticConfig)
+    """The policy: which kind, and its network."""
+    learner: LearnerConfig = field(default_factory=PPOConfig)
+    """What improves the policy."""
     collect: CollectConfig = field(default_factory=CollectConfig)
     """Acting in the real game."""
     dream: DreamConfig = field(default_factory=DreamConfig)
@@ -198,24 +172,12 @@ class RunConfig:
     """Where and how it is computed."""
 
     def __post_init__(self) -> None:
-        require(0 <= self.seed < 2**31, "seed", self.seed, "it must be a whole number from 0 to 2147483647")
-        seen, known = self.policy.num_frames, self.world_model.num_frames
-        rule = f"an observation has world_model.num_frames = {known} frames"
-        require(seen is None or seen <= known, "policy.num_frames", seen, rule)
-        slice_length = self.schedule.real_steps // (self.collect.num_envs * self.collect.num_slices)
+        require(0 <= self.seed < 2**31, "seed", self.seed, "must be a whole number from 0 to 2147483647")
+        self.policy.check_frames(self.env.num_frames)
+        num_slices = self.collect.num_envs * self.collect.num_slices
         for name in ("first_real_steps", "real_steps"):
             steps = getattr(self.schedule, name)
-            pieces = self.collect.num_envs * self.collect.num_slices
-            require(
-                steps % pieces == 0,
-                f"schedule.{name}",
-                steps,
-                f"it must be a multiple of collect.num_envs x collect.num_slices = {pieces}",
-            )
-        for name, length in (("dream.horizon", self.dream.horizon), ("schedule.real_steps", slice_length)):
-            require(
-                length * self.policy.epochs >= self.policy.minibatch_times,
-                "policy.minibatch_times",
-                self.policy.minibatch_times,
-                f"{self.policy.epochs} epochs over {length} steps ({name}) do not fill one minibatch",
-            )
+            rule = f"must be a multiple of collect.num_envs x collect.num_slices = {num_slices}"
+            require(steps % num_slices == 0, f"schedule.{name}", steps, rule)
+        self.learner.check_rollout("dream.horizon", self.dream.horizon)
+        self.learner.check_rollout("schedule.real_steps", self.schedule.real_steps // num_slices)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from evade.interfaces import WorldModel
-from evade.records import EnvStep
+from evade.records import EnvStep, Memory, Noise
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,38 @@ class DreamStep:
 
     model: WorldModel
 
-    def __call__(self, observation: Tensor, second: Tensor, action: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Observation, second start `[N, K, C, H, W]` and action `[N]` to the next observation, reward and end."""
-        frame, reward, terminated = self.model.predict(observation, action)
+    def __call__(
+        self, observation: Tensor, second: Tensor, action: Tensor, memory: Memory, noise: Noise
+    ) -> tuple[Tensor, Tensor, Tensor, Memory]:
+        """Step N dreams; one that ends goes on from its second start.
+
+        Args:
+            observation: uint8 `[N, K, C, H, W]`.
+            second: uint8 `[N, K, C, H, W]`, second starts.
+            action: int64 `[N]`.
+            memory: of the step before.
+            noise: random numbers of this step.
+
+        Returns:
+            The next observation, reward `[N]`, end `[N]` and memory.
+        """
+        frame, reward, terminated, moved_memory = self.model.predict(observation, action, memory, noise)
         moved = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
         # All bits of the second start where a dream has ended. `torch.where` says it more plainly, but on bytes its
         # compiled form takes a quarter of the whole step.
         ended = (terminated.to(torch.uint8) * 255)[:, None, None, None, None]
-        return moved ^ ((moved ^ second) & ended), reward, terminated
+        fresh = self.model.initial_memory(len(action))
+        kept = tuple(_where(terminated, first, moved) for first, moved in zip(fresh, moved_memory, strict=True))
+        return moved ^ ((moved ^ second) & ended), reward, terminated, kept
+
+
+def _where(chosen: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Rows of `one` where chosen `[N]`, else of `other`, both `[N, ...]`."""
+    return torch.where(chosen.view(-1, *(1,) * (one.dim() - 1)), one, other)
 
 
 class DreamEnv:
-    """N imagined games that step together on the world model's device, without ever asking the host.
+    """N imagined games that step together on the world model's device; nothing is read on the host.
 
     A dreamt game that ends goes on from a second start state, drawn with the first. Dreams are not cut off: how long
     to trust them is the rollout's length.
@@ -36,11 +56,11 @@ class DreamEnv:
     Args:
         model: in evaluation mode, with one draw held (Algorithm 1) or the mean in use.
         num_envs: N.
-        starts: gives so many start observations, uint8 `[count, K, C, H, W]`; asked for 2 N at each reset.
-        compiler: makes the step fast (`evade.runtime.compilation.Compiler`); by default it stays as it is.
+        starts: gives a number of start observations, uint8 `[count, K, C, H, W]`; asked for 2 N at each reset.
+        compiler: makes the step fast (`evade.runtime.compilation.Compiler`); by default it is not compiled.
         sticky_probability: chance that the previous action is repeated instead, as in games with sticky actions. The
-            model knows only what an action leads to; that another one may happen is the dream's own.
-        generator: on the model's device, for those chances; not needed without them.
+            model knows only what an action leads to; the dream decides whether it is repeated.
+        generator: on the model's device, for sticky actions and for models that sample; torch's global one if None.
     """
 
     def __init__(
@@ -58,18 +78,25 @@ class DreamEnv:
         self._starts = starts
         self._sticky_probability, self._generator = sticky_probability, generator
         self._previous_action: Tensor | None = None
+        self._model = model
         self._observation = torch.empty(0)
         self._second = torch.empty(0)
+        self._memory: Memory = ()
 
     def reset(self) -> Tensor:
         """Start N new dreams."""
         self._observation, self._second = self._starts(2 * self.num_envs).split(self.num_envs)  # type: ignore[no-untyped-call]
         self._previous_action = None
+        self._memory = self._model.initial_memory(self.num_envs)
         return self._observation
 
     def step(self, action: Tensor) -> EnvStep:
-        """The model's most likely next frame, reward and end for each dream."""
-        self._observation, reward, terminated = self._step(self._observation, self._second, self._taken(action))
+        """The model's next frame, reward and end for each dream."""
+        action = self._taken(action)
+        noise = self._model.sample_noise(self.num_envs, self._generator)
+        self._observation, reward, terminated, self._memory = self._step(
+            self._observation, self._second, action, self._memory, noise
+        )
         return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)
 
     def _taken(self, action: Tensor) -> Tensor:

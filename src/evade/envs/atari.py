@@ -2,10 +2,10 @@
 
 import gymnasium
 
-from evade.config import EnvConfig
 from evade.envs.extras import import_extra
 from evade.envs.games import Game
 from evade.envs.preprocess import Env
+from evade.envs.settings import EnvConfig
 
 
 def build_atari(game: Game, config: EnvConfig) -> Env:

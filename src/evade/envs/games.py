@@ -8,7 +8,7 @@ from typing import Literal
 
 import gymnasium
 
-from evade.config import EnvConfig
+from evade.envs.settings import EnvConfig
 from evade.errors import UnknownGame
 
 PREPROCESSING_VERSION = 1

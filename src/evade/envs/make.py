@@ -1,34 +1,34 @@
 """From a game's name to a batch of it: "atari/pong" -> `VectorEnv`."""
 
-from evade.config import EnvConfig, GameSpec, require
+from evade.checks import require
 from evade.envs.atari import build_atari
 from evade.envs.games import Game, Protocol, choose_protocol, resolve
 from evade.envs.minatar import MinAtarGame
 from evade.envs.pixels import FrameObservation, build_pixels
 from evade.envs.preprocess import Env, follow_protocol
+from evade.envs.settings import EnvConfig
 from evade.envs.vector import VectorEnv
+from evade.game_spec import GameSpec
 
 PLAIN = EnvConfig()
 """Every setting as the game's kind prescribes."""
 
 
-def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN, num_frames: int = 4) -> VectorEnv:
+def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN) -> VectorEnv:
     """Make a batch of one game.
 
     Args:
         game: any name `evade.envs.games.resolve` knows: `atari/pong`, `minatar/breakout`, a Gymnasium id.
         num_envs: N, how many games step together.
         seed: game i of the batch is determined by (seed, i) and its actions.
-        config: how the game is played.
-        num_frames: K, the frames stacked in one observation.
+        config: how the game is played, and how many frames an observation stacks.
     """
-    require(num_envs >= 1, "num_envs", num_envs, "it must be at least 1")
-    require(num_frames >= 1, "num_frames", num_frames, "it must be at least 1")
-    require(seed >= 0, "seed", seed, "it must be a whole number from 0")
+    require(num_envs >= 1, "num_envs", num_envs, "must be at least 1")
+    require(seed >= 0, "seed", seed, "must be a whole number from 0")
     found = resolve(game)
     protocol = choose_protocol(found, config)
     envs = [_build_env(found, config, protocol) for _ in range(num_envs)]
-    return VectorEnv(envs, _measure(envs[0], protocol), seed, num_frames)
+    return VectorEnv(envs, _measure(envs[0], protocol), seed, config.num_frames)
 
 
 def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:

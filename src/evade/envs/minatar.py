@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from evade.envs.extras import import_extra
-from evade.envs.pictures import draw_frame
+from evade.envs.pictures import render_frame
 from evade.envs.preprocess import Frame, StepResult
 from evade.errors import ActionError
 
@@ -81,7 +81,7 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
 
     def render(self) -> Frame | None:
         """The current cells as an RGB picture, `render_scale` pixels per cell; None without a render mode."""
-        return draw_frame(self._frame(), LEVELS, self._render_scale) if self.render_mode else None
+        return render_frame(self._frame(), LEVELS, self._render_scale) if self.render_mode else None
 
     def _frame(self) -> Frame:
         return np.ascontiguousarray(self._game.state().transpose(2, 0, 1), np.uint8)

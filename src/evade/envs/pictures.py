@@ -23,7 +23,7 @@ COLOURS = (
 far apart under the three colour blindnesses as theirs do. A thirteenth channel starts again with the first."""
 
 
-def draw_frame(frame: NDArray[np.uint8], levels: int, scale: int = 1) -> NDArray[np.uint8]:
+def render_frame(frame: NDArray[np.uint8], levels: int, scale: int = 1) -> NDArray[np.uint8]:
     """Draw a frame `[C, H, W]` as an RGB picture `[H * scale, W * scale, 3]`.
 
     Frames of 256 levels with 3 channels are pictures already; a single channel of more than 2 levels is drawn in

@@ -8,9 +8,10 @@ from gymnasium import spaces
 from gymnasium.wrappers import StickyAction
 from numpy.typing import NDArray
 
-from evade.config import EnvConfig, require
+from evade.checks import require
 from evade.envs.games import Game
 from evade.envs.preprocess import Env, Frame, area_resize, reduce_greys
+from evade.envs.settings import EnvConfig
 from evade.errors import UnsupportedGame
 
 MAX_CHANNELS = 64

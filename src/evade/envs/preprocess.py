@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.wrappers import TimeLimit
 from numpy.typing import ArrayLike, NDArray
 
-from evade.config import require
+from evade.checks import require
 from evade.envs.games import Protocol
 
 Frame = NDArray[np.uint8]

@@ -1,14 +1,14 @@
 """A batch of games that step together: frames stacked, ended games restarted within the step. Numpy only."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evade.config import GameSpec
 from evade.envs.preprocess import Env, clip_reward
 from evade.errors import ActionError, ResetNeeded, RewardError
+from evade.game_spec import GameSpec
 
 
 class Episode(NamedTuple):
@@ -39,6 +39,24 @@ class Step(NamedTuple):
     """`[N, K, C, H, W]`: what the actions led to, before any restart; `observation` itself if none ended."""
     episodes: tuple[Episode, ...]
     """Those that ended at this step, by rising `env`."""
+
+
+class Games(Protocol):
+    """N games that step together, in numpy: a `VectorEnv`, or a recorder around one."""
+
+    num_envs: int
+
+    def reset(self) -> NDArray[np.uint8]:
+        """Begin an episode in every game; gives the observations `[N, K, C, H, W]`."""
+        ...
+
+    def step(self, actions: ArrayLike) -> Step:
+        """Play one action `[N]` in each game."""
+        ...
+
+    def close(self) -> None:
+        """Free the emulators."""
+        ...
 
 
 class VectorEnv:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evade.config import PolicyConfig
 from evade.interop.variables import (
+    PIXEL_CHANNELS,
     PIXEL_LEVELS,
     UNUSED_EMBEDDINGS,
     Array,
@@ -15,15 +15,15 @@ from evade.interop.variables import (
     shape_of,
     without_prefix,
 )
-from evade.policies import ActorCritic
-from evade.policies.network import ITERATION_EMBEDDING_SIZE
+from evade.policies.network import ITERATION_EMBEDDING_SIZE, ActorCritic
+from evade.policies.settings import ActorCriticConfig
 
 UNUSED = re.compile(UNUSED_EMBEDDINGS)
 """Variables that the original creates and never uses."""
 
 
 def load_tensor2tensor_policy(
-    variables: Mapping[str, Array], config: PolicyConfig | None = None, *, fold_epoch_embedding: bool = True
+    variables: Mapping[str, Array], config: ActorCriticConfig | None = None, *, fold_epoch_embedding: bool = True
 ) -> ActorCritic:
     """The original's policy (`feed_forward_cnn_small_categorical_policy`) with its weights.
 
@@ -47,13 +47,14 @@ def load_tensor2tensor_policy(
     has_table = "embedding/kernel" in found
     rows = shape_of(found, "embedding/kernel", 2)[0] if has_table else 0
     config = replace(
-        config or PolicyConfig(),
+        config or ActorCriticConfig(),
         filters=(first[3], second[3]),
         kernel_size=first[0],
         hidden_size=dense[1],
         num_iteration_embeddings=rows,
     )
     sizes = {
+        "num_frames": max(first[2] // PIXEL_CHANNELS, 1),
         "in_channels": first[2],
         "levels": PIXEL_LEVELS,
         "num_features": dense[0] - (ITERATION_EMBEDDING_SIZE if has_table else 0),

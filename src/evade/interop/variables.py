@@ -14,8 +14,8 @@ from evade.errors import VariablesError
 
 Array = NDArray[np.generic]
 
-PIXEL_LEVELS = 256
-"""The original always works on pixels."""
+PIXEL_LEVELS, PIXEL_CHANNELS = 256, 3
+"""T2T SimPLe always works on RGB pixels."""
 
 BOOKKEEPING = re.compile(r"(^|.*/)(global_step|losses_avg/.*|training/.*|beta[12]_power|Adam(_1)?|Adafactor(_\d)?)$")
 """Step counters and optimiser slots that a checkpoint holds beside the network."""

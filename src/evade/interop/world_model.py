@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evade.config import WorldModelConfig
 from evade.errors import VariablesError
 from evade.interop.variables import (
     PIXEL_LEVELS,
@@ -18,7 +17,8 @@ from evade.interop.variables import (
     shape_of,
     without_prefix,
 )
-from evade.world_models import DeterministicWorldModel
+from evade.world_models.deterministic import DeterministicWorldModel
+from evade.world_models.settings import DeterministicConfig
 
 LOWEST_REWARD = -1
 """What the original's reward class 0 stands for."""
@@ -28,7 +28,7 @@ UNUSED = re.compile(rf"body/policy/dense(_1)?/(kernel|bias)|{UNUSED_EMBEDDINGS}"
 
 
 def load_tensor2tensor_world_model(
-    variables: Mapping[str, Array], config: WorldModelConfig | None = None
+    variables: Mapping[str, Array], config: DeterministicConfig | None = None
 ) -> DeterministicWorldModel:
     """SimPLe's deterministic world model (`next_frame_basic_deterministic`) with the original's weights.
 
@@ -59,8 +59,7 @@ def load_tensor2tensor_world_model(
     )
     action_table = _action_table(found, num_rewards, embed[1])
     config = replace(
-        config or WorldModelConfig(),
-        num_frames=max(embed[0] // channels, 1),
+        config or DeterministicConfig(),
         hidden_size=embed[1],
         depth=depth,
         num_doublings=sum(kernel[3] == 2 * kernel[2] for kernel in kernels),
@@ -69,6 +68,7 @@ def load_tensor2tensor_world_model(
     )
     model = DeterministicWorldModel(
         config,
+        num_frames=max(embed[0] // channels, 1),
         channels=channels,
         levels=PIXEL_LEVELS,
         num_actions=shape_of(found, action_table, 2)[0],
@@ -80,7 +80,7 @@ def load_tensor2tensor_world_model(
     return model.eval()
 
 
-def world_model_twins(config: WorldModelConfig, action_table: str, num_rewards: int) -> list[Twin]:
+def world_model_twins(config: DeterministicConfig, action_table: str, num_rewards: int) -> list[Twin]:
     """Which variable of the original is which parameter of the deterministic world model."""
     twins = [
         Twin(action_table, "action_embedding.weight"),

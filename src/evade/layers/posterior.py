@@ -11,12 +11,21 @@ layer is as it was before:
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
 from evade.layers.errors import LayerError
 from evade.layers.noise import Mode, NoisyLayer
+
+
+class HasModules(Protocol):
+    """Any `nn.Module`, or whatever else lists its modules as one does."""
+
+    def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
+        """All modules by name."""
+        ...
 
 
 class Draw(Mapping[str, Tensor]):
@@ -68,7 +77,7 @@ class Draw(Mapping[str, Tensor]):
 class Switch:
     """What a mode switch returns: leaving a `with` block over it brings back how every layer was before."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: HasModules) -> None:
         self._before = [(layer, layer.situation()) for layer in noisy_layers(model).values()]
 
     def __enter__(self) -> None:
@@ -81,7 +90,7 @@ class Switch:
             layer.return_to(situation)
 
 
-def noisy_layers(model: nn.Module) -> dict[str, NoisyLayer]:
+def noisy_layers(model: HasModules) -> dict[str, NoisyLayer]:
     """All noisy layers of a network by name; a `torch.compile` wrapper does not change the names."""
     return {
         name.replace("_orig_mod.", ""): module
@@ -90,7 +99,7 @@ def noisy_layers(model: nn.Module) -> dict[str, NoisyLayer]:
     }
 
 
-def draw(model: nn.Module, generator: torch.Generator | None = None, samples: int | None = None) -> Draw:
+def draw(model: HasModules, generator: torch.Generator | None = None, samples: int | None = None) -> Draw:
     """Draw from the posterior and hold the draw (Algorithm 1: "draw a sample from the posterior").
 
     The noise depends on the generator and the network's structure alone, not on what the layers did before, nor on
@@ -119,7 +128,7 @@ def draw(model: nn.Module, generator: torch.Generator | None = None, samples: in
     return value
 
 
-def current_draw(model: nn.Module) -> Draw:
+def current_draw(model: HasModules) -> Draw:
     """The draw last held, as a value; in mean and resample mode it is still remembered."""
     layers = noisy_layers(model)
     without = [name for name, layer in layers.items() if not layer.has_draw]
@@ -128,7 +137,7 @@ def current_draw(model: nn.Module) -> Draw:
     return Draw({name: layer.noise for name, layer in layers.items()})
 
 
-def hold(model: nn.Module, value: Draw | None = None) -> Switch:
+def hold(model: HasModules, value: Draw | None = None) -> Switch:
     """Hold a draw: the one given, or the one last held, with the network's weights as they are now."""
     value = current_draw(model) if value is None else value
     layers = noisy_layers(model)
@@ -143,29 +152,29 @@ def hold(model: nn.Module, value: Draw | None = None) -> Switch:
     return before
 
 
-def use_mean(model: nn.Module) -> Switch:
+def use_mean(model: HasModules) -> Switch:
     """Switch all noise off: every noisy layer applies its mean weights."""
     return _switch(model, "mean")
 
 
-def resample(model: nn.Module) -> Switch:
+def resample(model: HasModules) -> Switch:
     """Fresh noise in every forward, for fitting."""
     return _switch(model, "resample")
 
 
-def _switch(model: nn.Module, mode: Mode) -> Switch:
+def _switch(model: HasModules, mode: Mode) -> Switch:
     before = Switch(model)
     for layer in noisy_layers(model).values():
         layer.mode = mode
     return before
 
 
-def mean_sigma(model: nn.Module) -> dict[str, float]:
+def mean_sigma(model: HasModules) -> dict[str, float]:
     """How noisy each layer is: the mean absolute sigma, by layer name."""
     return {name: layer.sigma.detach().abs().mean().item() for name, layer in noisy_layers(model).items()}
 
 
-def kl_divergence(model: nn.Module) -> Tensor:
+def kl_divergence(model: HasModules) -> Tensor:
     """KL divergence of the weights' distribution from a log-uniform prior, summed over all noisy weights.
 
     With that prior the divergence depends on sigma alone (Kingma et al. 2015); the approximation and its constants

@@ -1,18 +1,19 @@
-"""The optimisers of the original program, and the guarded step around them."""
+"""The optimisers of T2T SimPLe, and the guarded update around them."""
 
 from evade.optimisers.adafactor import Adafactor, Schedule, warmup_constant, warmup_rsqrt
 from evade.optimisers.adam import TensorFlowAdam
-from evade.optimisers.state import optimiser_numbers, optimiser_tensors, restore_optimiser
-from evade.optimisers.step import step
+from evade.optimisers.state import SavedOptimiser, optimiser_tensors, optimiser_values, restore_optimiser
+from evade.optimisers.update import update
 
 __all__ = [
     "Adafactor",
+    "SavedOptimiser",
     "Schedule",
     "TensorFlowAdam",
-    "optimiser_numbers",
     "optimiser_tensors",
+    "optimiser_values",
     "restore_optimiser",
-    "step",
+    "update",
     "warmup_constant",
     "warmup_rsqrt",
 ]

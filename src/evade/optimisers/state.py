@@ -1,4 +1,4 @@
-"""An optimiser's state as named tensors and plain numbers, for files that hold nothing else."""
+"""An optimiser's state as named tensors and JSON values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,14 +13,14 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     return {f"{number}.{name}": value for number, moments in state.items() for name, value in moments.items()}
 
 
-def optimiser_numbers(optimiser: torch.optim.Optimizer) -> list[dict[str, Any]]:
+def optimiser_values(optimiser: torch.optim.Optimizer) -> list[dict[str, Any]]:
     """Each parameter group's settings and counters."""
     groups = optimiser.state_dict()["param_groups"]
     return [{name: value for name, value in group.items() if name != "params"} for group in groups]
 
 
 def restore_optimiser(
-    optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], numbers: list[dict[str, Any]]
+    optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]
 ) -> None:
     """Bring back what the two functions above gave, into an optimiser of the same parameters."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
@@ -31,11 +31,30 @@ def restore_optimiser(
     groups = optimiser.state_dict()["param_groups"]
     # JSON has lists where PyTorch has tuples (Adam's betas).
     restored = [
-        {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()} for kept in numbers
+        {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()} for kept in values
     ]
     optimiser.load_state_dict(
         {"state": state, "param_groups": [group | kept for group, kept in zip(groups, restored, strict=True)]}
     )
+
+
+class SavedOptimiser:
+    """Something that owns an optimiser and is saved with it (`interfaces.Savable`)."""
+
+    def __init__(self, optimiser: torch.optim.Optimizer) -> None:
+        self.optimiser = optimiser
+
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """The optimiser's moments."""
+        return optimiser_tensors(self.optimiser)
+
+    def saved_values(self) -> list[dict[str, Any]]:
+        """The optimiser's settings and counters."""
+        return optimiser_values(self.optimiser)
+
+    def restore(self, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]) -> None:
+        """Bring back the optimiser's state."""
+        restore_optimiser(self.optimiser, tensors, values)
 
 
 def _laid_out_as(parameter: Tensor, value: Tensor) -> Tensor:

@@ -1,45 +1,58 @@
-"""Choosing actions: by the policy's probabilities, sharpened or not, or at random."""
+"""From observations to actions: the one path by which every policy acts, in games and in dreams."""
 
-from typing import Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from evade.policies.network import PolicyOutput
+from evade.interfaces import Policy
+from evade.records import PolicyOutput
 
 
-class Policy(Protocol):
-    """Anything that scores actions and values observations, as `ActorCritic` does."""
+class Decision(NamedTuple):
+    """What a policy does in B games."""
 
-    def __call__(self, observation: Tensor) -> PolicyOutput:
-        """Uint8 `[B, K, C, H, W]` to logits `[B, A]` and value `[B]`."""
-        ...
+    action: Tensor
+    """int64 `[B]`."""
+    log_prob: Tensor
+    """float32 `[B]`, of the action under the probabilities it was sampled from."""
+    value: Tensor
+    """float32 `[B]`, of the observation."""
+
+
+def act(policy: Policy, observation: Tensor, temperature: float, generator: torch.Generator) -> Decision:
+    """Sample actions from the policy's probabilities taken to the power 1 / temperature.
+
+    Args:
+        policy: acts and values.
+        observation: uint8 `[B, K, C, H, W]`.
+        temperature: 1 for the policy itself, above 1 for more random actions, 0 for the most likely action.
+        generator: on the observation's device.
+    """
+    output = policy(observation)
+    action = choose_action(output.logits, temperature, generator)
+    # At temperature 0 the action is certain, and dividing by it would give NaN.
+    log_probs = torch.log_softmax(output.logits / (temperature or 1.0), -1)
+    return Decision(action, log_probs.gather(1, action.unsqueeze(1)).squeeze(1), output.value)
+
+
+def choose_action(logits: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
+    """Sample actions, int64 `[B]`, from logits `[B, A]`; arguments as in `act`."""
+    if temperature == 0:
+        return logits.argmax(-1)
+    return torch.multinomial(torch.softmax(logits / temperature, -1), 1, generator=generator).squeeze(1)
 
 
 class RandomPolicy(nn.Module):
     """Every action equally likely: the zero of every table."""
+
+    num_frames = 1
 
     def __init__(self, num_actions: int) -> None:
         super().__init__()
         self.num_actions = num_actions
 
     def forward(self, observation: Tensor) -> PolicyOutput:
-        """Equal scores, no value."""
+        """Equal logits, value 0."""
         logits = torch.zeros(len(observation), self.num_actions, device=observation.device)
         return PolicyOutput(logits, logits[:, 0])
-
-
-def choose_action(logits: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
-    """Draw actions from probabilities taken to the power 1 / temperature.
-
-    Args:
-        logits: `[B, A]`.
-        temperature: 1 for the policy itself, 0 for its most likely action.
-        generator: on the logits' device.
-
-    Returns:
-        int64 `[B]`.
-    """
-    if temperature == 0:
-        return logits.argmax(-1)
-    return torch.multinomial(torch.softmax(logits / temperature, -1), 1, generator=generator).squeeze(1)

@@ -2,30 +2,22 @@
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evade.config import GameSpec, PolicyConfig
 from evade.errors import ShapeError
+from evade.policies.settings import ActorCriticConfig
+from evade.records import PolicyOutput
 
 ORTHOGONAL_GAIN = 1.5
-"""The original's initial gain of every kernel, both heads included: its first policy is not uniform."""
+"""T2T SimPLe's initial gain of every kernel, both heads included: its first policy is not uniform."""
 
 
 ITERATION_EMBEDDING_SIZE = 32
-"""Columns of the original's table of iterations."""
-
-
-class PolicyOutput(NamedTuple):
-    """What the policy says of a batch of observations."""
-
-    logits: Tensor
-    """`[B, A]`: unnormalised log-probabilities of the actions."""
-    value: Tensor
-    """`[B]`: the expected discounted return."""
+"""Columns of T2T SimPLe's table of iterations."""
 
 
 class SameConv2d(nn.Conv2d):
@@ -44,20 +36,29 @@ class SameConv2d(nn.Conv2d):
 
 
 class ActorCritic(nn.Module):
-    """The original's policy and value network; by its settings also the small one for MinAtar.
+    """T2T SimPLe's policy and value network, and by its settings the small one for MinAtar.
 
     Args:
         config: convolutions and hidden units.
-        in_channels: channels of the frames it looks at together.
+        num_frames: how many of an observation's last frames it sees.
+        in_channels: channels of the frames it sees, together.
         levels: values one channel of one cell can take; the input is scaled to [0, 1].
         num_features: cells times channels of the last convolution's output.
         num_actions: size of the action set.
     """
 
     def __init__(
-        self, config: PolicyConfig, *, in_channels: int, levels: int, num_features: int, num_actions: int
+        self,
+        config: ActorCriticConfig,
+        *,
+        num_frames: int,
+        in_channels: int,
+        levels: int,
+        num_features: int,
+        num_actions: int,
     ) -> None:
         super().__init__()
+        self.num_frames = num_frames
         self.in_channels, self.levels, self.precision = in_channels, levels, config.precision
         widths = (in_channels, *config.filters)
         self.convolutions = nn.ModuleList(
@@ -77,10 +78,10 @@ class ActorCritic(nn.Module):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
 
     def forward(self, observation: Tensor, iteration: Tensor | None = None) -> PolicyOutput:
-        """Action scores and value.
+        """Action logits and value.
 
         Args:
-            observation: uint8 (or bool) `[B, K, C, H, W]`; of more frames than it looks at, the last ones count.
+            observation: uint8 (or bool) `[B, K, C, H, W]`; of more frames than it sees, the last ones count.
             iteration: int64 `[B]`, rows of the iteration table where the network has one; 0, "unknown", if None.
         """
         with self._autocast(observation):
@@ -102,7 +103,7 @@ class ActorCritic(nn.Module):
         x = x.contiguous(memory_format=torch.channels_last)
         for convolution in self.convolutions:
             x = F.relu(convolution(x), inplace=True)
-        # Rows, columns, channels: the original's order, and the one channels-last memory already has.
+        # Rows, columns, channels: T2T SimPLe's order, and the one channels-last memory already has.
         features = x.permute(0, 2, 3, 1).flatten(1)
         needed = self.dense.in_features - (0 if self.iteration_embedding is None else ITERATION_EMBEDDING_SIZE)
         if features.shape[1] != needed:
@@ -121,17 +122,3 @@ class ActorCritic(nn.Module):
                 f"channels, height, width] with {needed} frames x channels."
             )
         return observation[:, -(needed // observation.shape[2]) :]
-
-
-def build_policy(config: PolicyConfig, game: GameSpec, num_frames: int) -> ActorCritic:
-    """A new policy for a game and observations of K frames, weights from torch's global generator."""
-    height, width = game.height, game.width
-    for _ in config.filters:
-        height, width = math.ceil(height / config.stride), math.ceil(width / config.stride)
-    return ActorCritic(
-        config,
-        in_channels=(config.num_frames or num_frames) * game.channels,
-        levels=game.levels,
-        num_features=height * width * config.filters[-1],
-        num_actions=game.num_actions,
-    )

@@ -6,13 +6,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evade.config import PolicyConfig
-from evade.errors import ConfigError
-from evade.optimisers import TensorFlowAdam, step
-from evade.policies.acting import Policy
+from evade.interfaces import Policy
+from evade.optimisers import SavedOptimiser, update
 from evade.policies.advantages import compute_advantages, normalise
-from evade.policies.network import ActorCritic, PolicyOutput
-from evade.records import Loss, Rollout
+from evade.policies.settings import PPOConfig
+from evade.records import Loss, PolicyOutput, Rollout
 
 
 class Minibatch(NamedTuple):
@@ -30,7 +28,7 @@ class Minibatch(NamedTuple):
     """`[...]`, what the value should be."""
 
 
-def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PolicyConfig) -> Loss:
+def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PPOConfig) -> Loss:
     """Clipped policy loss, squared value error and entropy bonus, with their coefficients.
 
     Args:
@@ -59,34 +57,30 @@ def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PolicyC
 
 
 def ppo_update(
-    policy: Policy, optimiser: torch.optim.Optimizer, minibatch: Minibatch, config: PolicyConfig
+    policy: Policy, optimiser: torch.optim.Optimizer, minibatch: Minibatch, config: PPOConfig
 ) -> dict[str, Tensor]:
-    """Make one optimiser step on a minibatch.
+    """Make one optimiser update on a minibatch.
 
     Returns:
-        The metrics before the step, and the gradient's norm before clipping.
+        The metrics before the update, and the gradient's norm before clipping.
     """
     axes = minibatch.action.shape
     output = policy(minibatch.observation.flatten(0, len(axes) - 1))
     output = PolicyOutput(output.logits.view(*axes, -1), output.value.view(axes))
     loss = compute_ppo_loss(output, minibatch, config)
-    gradient_norm = step(optimiser, loss.total, config.max_gradient_norm)
+    gradient_norm = update(optimiser, loss.total, config.max_gradient_norm)
     return loss.metrics | {"gradient_norm": gradient_norm}
 
 
-def minibatch_times(num_times: int, config: PolicyConfig, generator: torch.Generator) -> Iterator[Tensor]:
-    """Shuffled time indices for all epochs, cut into full minibatches; what does not fill one is left out.
+def minibatch_times(num_times: int, config: PPOConfig, generator: torch.Generator) -> Iterator[Tensor]:
+    """Shuffled time indices for all epochs, cut into full minibatches; an incomplete one at the end is dropped.
 
-    A rollout of 49 transitions with 3 epochs and minibatches of 20 gives 7 of them, as in the original.
+    A rollout of 49 transitions with 3 epochs and minibatches of 20 gives 7 of them, as in T2T SimPLe.
     """
     size = config.minibatch_times
-    if num_times * config.epochs < size:
-        raise ConfigError(
-            f"policy.minibatch_times = {size} is not possible: {config.epochs} epochs over a rollout of {num_times} "
-            f"steps do not fill one minibatch."
-        )
+    config.check_rollout("the rollout's length", num_times)
     epochs = [torch.randperm(num_times, generator=generator, device=generator.device) for _ in range(config.epochs)]
-    count = num_times * config.epochs // size
+    count = config.num_updates(num_times)
     yield from torch.cat(epochs)[: count * size].view(count, size).unbind(0)
 
 
@@ -94,7 +88,7 @@ def improve(
     policy: Policy,
     optimiser: torch.optim.Optimizer,
     rollout: Rollout,
-    config: PolicyConfig,
+    config: PPOConfig,
     generator: torch.Generator,
 ) -> dict[str, Tensor]:
     """PPO's epochs over one rollout: advantages once, normalised over the whole rollout, then the minibatches.
@@ -128,6 +122,19 @@ def improve(
     return {name: torch.stack([update[name] for update in updates]).mean() for name in updates[0]}
 
 
-def build_policy_optimiser(policy: ActorCritic, config: PolicyConfig) -> TensorFlowAdam:
-    """The original's Adam."""
-    return TensorFlowAdam(policy.parameters(), config.learning_rate)
+class PPO(SavedOptimiser):
+    """The learner: PPO on one policy.
+
+    Args:
+        policy: improved in place.
+        optimiser: of its parameters.
+        config: PPO's settings.
+    """
+
+    def __init__(self, policy: Policy, optimiser: torch.optim.Optimizer, config: PPOConfig) -> None:
+        super().__init__(optimiser)
+        self.policy, self.config = policy, config
+
+    def improve(self, rollout: Rollout, generator: torch.Generator) -> dict[str, Tensor]:
+        """PPO's epochs over one rollout; the mean of each metric."""
+        return improve(self.policy, self.optimiser, rollout, self.config, generator)

@@ -1,10 +1,12 @@
 """Acting in any environment for a number of steps, and keeping what PPO needs."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from evade.interfaces import Environment
-from evade.policies.acting import Policy, choose_action
+from evade.interfaces import Environment, Policy
+from evade.policies.acting import act
 from evade.records import Rollout
 
 
@@ -14,26 +16,26 @@ def roll_out(
     env: Environment,
     num_steps: int,
     generator: torch.Generator,
-    num_frames: int | None = None,
     temperature: float = 1.0,
+    on_step: Callable[[int], None] = lambda done: None,
 ) -> Rollout:
     """Begin all games and play them for `num_steps`, sampling from the policy.
 
     Nothing in the loop waits for the device: buffers are made once, and no tensor is read on the host.
 
     Args:
-        policy: acts and values.
+        policy: acts and values; only the frames it sees are kept.
         env: N games or dreams.
         num_steps: T.
         generator: on the observations' device.
-        num_frames: how many of an observation's last frames the policy is shown, and are kept; None for all.
-        temperature: probabilities are taken to the power 1 / temperature; above 1 it acts more at random.
+        temperature: as in `act`.
+        on_step: called after each step with the number of steps of all games so far.
 
     Returns:
         `[T, N]` steps; the last one is closed by the value of where it led. Log-probabilities are those the actions
-        were drawn with, so that PPO's ratios are right at any temperature.
+        were sampled with, so that PPO's ratios are right at any temperature.
     """
-    kept = slice(-num_frames if num_frames else None, None)
+    kept = slice(-policy.num_frames, None)
     observation = env.reset()[:, kept]
     shape, device = (num_steps, env.num_envs), observation.device
     observations = torch.empty((num_steps, *observation.shape), dtype=torch.uint8, device=device)
@@ -42,18 +44,15 @@ def roll_out(
     terminated, truncated = (torch.empty(shape, dtype=torch.bool, device=device) for _ in range(2))
     for t in range(num_steps):
         observations[t] = observation
-        output = policy(observation)
-        chosen = choose_action(output.logits, temperature, generator)
-        action[t] = chosen
-        log_prob[t] = torch.log_softmax(output.logits / temperature, -1).gather(1, chosen.unsqueeze(1)).squeeze(1)
-        value[t] = output.value
+        action[t], log_prob[t], value[t] = decision = act(policy, observation, temperature, generator)
         if t > 0:
-            next_value[t - 1] = _unless_cut_off(next_value[t - 1], output.value, truncated[t - 1])
-        step = env.step(chosen)
+            next_value[t - 1] = _unless_cut_off(next_value[t - 1], decision.value, truncated[t - 1])
+        step = env.step(decision.action)
         reward[t], terminated[t], truncated[t] = step.reward, step.terminated, step.truncated
         if step.final_observation is not None:
             next_value[t] = policy(step.final_observation[:, kept]).value
         observation = step.observation[:, kept]
+        on_step((t + 1) * env.num_envs)
     last = policy(observation).value
     next_value[-1] = _unless_cut_off(next_value[-1], last, truncated[-1])
     return Rollout(observations, action, log_prob, value, next_value, reward, terminated, truncated)
@@ -65,9 +64,9 @@ def _unless_cut_off(kept: Tensor, following: Tensor, truncated: Tensor) -> Tenso
 
 
 def slice_rollout(rollout: Rollout, num_slices: int) -> Rollout:
-    """Cut each game's T steps into `num_slices` pieces that count as games: `[T, N]` to `[T / slices, N * slices]`.
+    """Cut each game's T steps into `num_slices` segments that count as games: `[T, N]` to `[T / slices, N * slices]`.
 
-    Every piece is closed by its own `next_value`, so nothing is lost but advantages across the cuts.
+    Every segment is closed by its own `next_value`, so nothing is lost but advantages across the cuts.
     """
     return Rollout(
         *(

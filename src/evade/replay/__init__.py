@@ -1,6 +1,1 @@
-"""Real experience: immutable compressed chunks on disk, uniform sampling in memory."""
-
-from evade.replay.chunk import Chunk
-from evade.replay.store import ChunkRecord, Replay
-
-__all__ = ["Chunk", "ChunkRecord", "Replay"]
+"""Real experience: recorded, kept on disk in chunks, sampled."""

@@ -1,17 +1,19 @@
 """All real experience: in memory to sample from, on disk as chunks that are never changed."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from evade.config import GameSpec
 from evade.errors import ReplayCorrupt
-from evade.records import Stretches, Transitions
+from evade.game_spec import GameSpec
+from evade.records import Segments, Statistics, Transitions
 from evade.replay.chunk import Chunk, decode, encode
+from evade.replay.settings import ReplayConfig
 
 
 @dataclass(frozen=True)
@@ -30,24 +32,14 @@ class Replay:
         folder: where the chunks are.
         game: the shape of frames.
         num_frames: frames K in an observation.
-        holdout: share of each chunk, its end, that `transitions` never gives.
+        config: what is kept from fitting, and how batches are sampled.
         capacity: frames to make room for; more is made when needed.
-        pads_starts: whether an observation may reach back before its episode's first frame, which then fills the
-            stack, as it does in the game; otherwise an episode's first K - 1 frames are only ever the past of others.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        game: GameSpec,
-        num_frames: int,
-        holdout: float,
-        capacity: int,
-        *,
-        pads_starts: bool = False,
-    ) -> None:
-        self.folder, self.num_frames, self.holdout = folder, num_frames, holdout
-        self._least_position = 0 if pads_starts else num_frames - 1
+    def __init__(self, folder: Path, game: GameSpec, num_frames: int, config: ReplayConfig, capacity: int) -> None:
+        self.folder, self.num_frames, self.config = folder, num_frames, config
+        # Without padding, an episode's first K - 1 frames are only ever the past of others.
+        self._least_position = 0 if config.pads_starts else num_frames - 1
         self.records: list[ChunkRecord] = []
         self.size = 0
         # Room is reserved at once: pages that are never written cost nothing, and growing would copy gigabytes.
@@ -58,6 +50,7 @@ class Replay:
         self._eventful = torch.empty(0, dtype=torch.long)
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
+        self._is_single = torch.full((game.channels,), game.levels == 2)
 
     @property
     def num_steps(self) -> int:
@@ -76,17 +69,29 @@ class Replay:
         write(self.folder / name, data)
         self._take(chunk, ChunkRecord(name, hashlib.sha256(data).hexdigest(), chunk.num_steps))
 
-    def restore(self, records: Sequence[ChunkRecord]) -> None:
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """No tensors: the chunks on disk hold them."""
+        return {}
+
+    def saved_values(self) -> list[dict[str, Any]]:
+        """The names and hashes of all chunks."""
+        return [asdict(record) for record in self.records]
+
+    def restore(self, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]) -> None:
         """Read the named chunks back; files that no checkpoint names were left by a crash and are removed."""
-        for record in records:
+        for record in (ChunkRecord(**value) for value in values):
             path = self.folder / record.name
             if not path.exists():
                 raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a copy.")
             self._take(decode(path.read_bytes(), str(path), record.sha256), record)
-        named = {record.name for record in records}
+        named = {record.name for record in self.records}
         for path in self.folder.iterdir():
             if path.name not in named:
                 path.unlink()
+
+    def statistics(self) -> Statistics:
+        """What holds in all frames collected so far."""
+        return Statistics(is_single=self._is_single.clone())
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
         begin, end = self.size, self.size + len(chunk.frame)
@@ -95,6 +100,8 @@ class Replay:
             room[:begin] = self._frames[:begin]
             self._frames = room
         self._frames[begin:end] = chunk.frame
+        if self._is_single.any():
+            self._is_single &= (chunk.frame.flatten(2).sum(2) == 1).all(0)
         if self.size == 0:
             self._rest = chunk._replace(frame=torch.empty(0))
         else:
@@ -104,7 +111,7 @@ class Replay:
         has_past = chunk.position >= self._least_position
         goes_on = torch.cat([chunk.position[1:] > 0, torch.tensor([False])])
         windows = begin + (has_past & goes_on).nonzero().flatten()
-        num_fitted = len(windows) - round(len(windows) * self.holdout)
+        num_fitted = len(windows) - round(len(windows) * self.config.holdout)
         fitted = windows[:num_fitted]
         is_eventful = (self._rest.reward[fitted + 1] != 0) | self._rest.terminated[fitted + 1]
         self._fit_windows = torch.cat([self._fit_windows, fitted])
@@ -120,29 +127,35 @@ class Replay:
         first = at - self._rest.position[at]
         return self._frames[torch.maximum(stack, first.unsqueeze(1))]
 
-    def transitions(
-        self, count: int, generator: torch.Generator, *, eventful_share: float = 0.0, held_out: bool = False
-    ) -> Transitions:
-        """Uniformly drawn windows of K + 1 consecutive frames of one episode; on the CPU.
+    def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
+        """Uniformly sampled windows of K + 1 consecutive frames of one episode; on the CPU.
 
         Args:
             count: how many, with replacement.
             generator: on the CPU.
-            eventful_share: the first so many of them are drawn from those that lead to a reward or an end, if there
-                are any.
-            held_out: from the share that is kept from fitting instead, where nothing is eventful.
+            held_out: from the share that is kept from fitting instead.
         """
+        return self._gather(self._sample_windows(count, generator, held_out=held_out))
+
+    def batch(self, generator: torch.Generator) -> Transitions:
+        """A batch to fit to, on the CPU: uniform samples, but the first `eventful_share` lead to a reward or an end."""
+        at = self._sample_windows(self.config.batch_size, generator)
+        num_eventful = round(self.config.batch_size * self.config.eventful_share)
+        if num_eventful and len(self._eventful):
+            chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
+            at[:num_eventful] = self._eventful[chosen]
+        return self._gather(at)
+
+    def _sample_windows(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Tensor:
         windows = self._held_out if held_out else self._fit_windows
         if len(windows) == 0:
             raise ReplayCorrupt(
                 f"no episode so far has {self.num_frames + 1} frames in a row, so there is nothing to learn from: "
                 f"collect more steps, or use fewer stacked frames."
             )
-        at = windows[torch.randint(len(windows), (count,), generator=generator)]
-        num_eventful = round(count * eventful_share)
-        if num_eventful and len(self._eventful) and not held_out:
-            chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
-            at[:num_eventful] = self._eventful[chosen]
+        return windows[torch.randint(len(windows), (count,), generator=generator)]
+
+    def _gather(self, at: Tensor) -> Transitions:
         return Transitions(
             observation=self.observations(at),
             action=self._rest.action[at].long(),
@@ -174,7 +187,7 @@ class Replay:
             chosen = first[episode] + (share * length[episode]).long()
         return self.observations(places[chosen])
 
-    def newest_stretches(self, count: int, length: int, generator: torch.Generator) -> Stretches:
+    def newest_segments(self, count: int, length: int, generator: torch.Generator) -> Segments:
         """What really happened after frames of the newest chunk, to hold dreams against; on the CPU.
 
         Frames whose episode was cut off before `length` steps are left out, so there may be nothing to give (B = 0).
@@ -194,7 +207,7 @@ class Replay:
         at = places + torch.arange(length).unsqueeze(1)
         happened = at < last
         at = torch.minimum(at, last - 1)
-        return Stretches(
+        return Segments(
             observation=self.observations(places),
             action=self._rest.action[at].long(),
             frame=self._frames[at + 1],

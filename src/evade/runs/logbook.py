@@ -1,25 +1,22 @@
-"""What a run writes down: metrics, scores, timing, status, and the metrics again for TensorBoard."""
+"""What a run logs: metrics, scores and timing, and the metrics again for TensorBoard. No torch here."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from evade.config import EVALUATION_VERSION
 from evade.envs.games import PREPROCESSING_VERSION
-from evade.runs.files import write_json
 from evade.runs.folder import RunFolder
 from evade.runs.journal import Journal
 from evade.runs.tensorboard import TensorBoardMirror, mirror
-from evade.training.evaluation import EpisodeScore
 
 Committed = Mapping[str, int]
 """How many bytes of each journal belong to a checkpoint."""
 
 
-class RunRecords:
+class Logbook:
     """The journals of a run, cut back to a checkpoint when opened.
 
     Metrics and scores are the same in every repetition of a run; timing is the one record that is not.
@@ -42,13 +39,13 @@ class RunRecords:
         return {"metrics": self._metrics.commit(), "scores": self._scores.commit()}
 
     def add_metrics(self, iteration: int, phase: str, step: int, values: Mapping[str, float]) -> None:
-        """Numbers of one moment."""
+        """Log numbers of one moment."""
         record = {"iteration": iteration, "phase": phase, "step": step, "values": dict(values)}
         self._metrics.append(record)
         self._tensorboard.add(record)
 
-    def add_scores(self, iteration: int, purpose: str, real_steps: int, scores: list[EpisodeScore]) -> None:
-        """Every episode of an evaluation, with what makes it comparable."""
+    def add_scores(self, iteration: int, purpose: str, real_steps: int, episodes: Iterable[Mapping[str, Any]]) -> None:
+        """Log every episode of an evaluation, with what makes it comparable."""
         shared = {
             "purpose": purpose,
             "iteration": iteration,
@@ -56,18 +53,18 @@ class RunRecords:
             "evaluation_version": EVALUATION_VERSION,
             "preprocessing_version": PREPROCESSING_VERSION,
         }
-        for score in scores:
-            self._scores.append(shared | asdict(score))
+        for episode in episodes:
+            self._scores.append(shared | dict(episode))
 
     @contextmanager
     def timed(self, iteration: int, phase: str) -> Iterator[None]:
-        """How long a phase took, without what was timed apart inside it (compiling)."""
+        """Log how long a phase took, without what was timed apart inside it (compiling)."""
         start, apart = time.monotonic(), self._seconds_apart
         yield
         self._add_timing(iteration, phase, time.monotonic() - start - (self._seconds_apart - apart))
 
     def time_apart(self, iteration: int, name: str, seconds: float) -> None:
-        """How long something took inside a phase, to be counted for itself."""
+        """Log how long something inside a phase took, to be counted separately."""
         self._seconds_apart += seconds
         self._add_timing(iteration, name, seconds)
 
@@ -78,11 +75,6 @@ class RunRecords:
         """Close all files."""
         for journal in (self._metrics, self._scores, self._timing, self._tensorboard):
             journal.close()
-
-
-def write_status(folder: RunFolder, word: str, standing: Mapping[str, Any], **more: Any) -> None:
-    """Say in one small file where the run stands: `running`, `stopped`, `failed` or `finished`."""
-    write_json(folder.status, {"status": word, "updated": time.time(), **standing, **more})
 
 
 def size_of(path: Path) -> int:

@@ -19,23 +19,23 @@ STEPS_TO_PAY = 1_000_000
 minute is won back by then."""
 
 Work = TypeVar("Work", bound=Callable[..., Any])
-Tell = Callable[[float], None]
-"""Told the seconds a compilation took."""
+Callback = Callable[[float], None]
+"""Called with the seconds a compilation took."""
 
 
 class Compiler:
-    """Makes functions of fixed shapes fast, each once; where the run does not compile it gives them back as they are.
+    """Compiles functions of fixed shapes, each once; returns them unchanged where the run does not compile.
 
     Weights, held draws and everything else a network keeps in parameters and buffers may change between calls without
     a new compilation.
 
     Args:
         is_on: whether to compile at all; `should_compile` decides it for a run.
-        tell: told the cost of each compilation.
+        on_compiled: called with the seconds of each compilation.
     """
 
-    def __init__(self, is_on: bool, tell: Tell = lambda seconds: None) -> None:
-        self.is_on, self._tell = is_on, tell
+    def __init__(self, is_on: bool, on_compiled: Callback = lambda seconds: None) -> None:
+        self.is_on, self._on_compiled = is_on, on_compiled
         self._made: dict[Callable[..., Any], Any] = {}
         if is_on:
             os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder()))
@@ -63,7 +63,7 @@ class Compiler:
             start = time.monotonic()
             result = _first_call(fast, *inputs)
             is_made = True
-            self._tell(time.monotonic() - start)
+            self._on_compiled(time.monotonic() - start)
             return result
 
         return call

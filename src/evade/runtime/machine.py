@@ -10,12 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
-from evade.config import EVADE, GameSpec, WorldModelConfig
 from evade.errors import EvadeError
+from evade.game_spec import GameSpec
 from evade.layers import LayerError, draw
 from evade.records import Transitions
 from evade.runtime.compilation import missing_part
-from evade.world_models import build_world_model, build_world_model_optimiser, fit_update
+from evade.vocabulary.variants import EVADE
+from evade.world_models.build import build_deterministic, build_deterministic_fitter
+from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPathConfig
 
 EXTRAS = {"atari": "ale_py", "minatar": "minatar"}
 """Optional parts of the package and the module that shows they are installed."""
@@ -69,8 +71,8 @@ def _extras() -> list[Finding]:
     findings = []
     for extra, module in EXTRAS.items():
         present = importlib.util.find_spec(module) is not None
-        told = _version_of(module) if present else f"absent; pip install 'evade[{extra}]' adds it"
-        findings.append(Finding(f"extra {extra}", told))
+        found = _version_of(module) if present else f"absent; pip install 'evade[{extra}]' adds it"
+        findings.append(Finding(f"extra {extra}", found))
     return findings
 
 
@@ -84,10 +86,10 @@ def _version_of(module: str) -> str:
 def _self_test(work: Callable[[], str] | None = None) -> Finding:
     start = time.perf_counter()
     try:
-        told = (work or _fit_and_draw)()
+        summary = (work or _fit_and_draw)()
     except (EvadeError, LayerError, RuntimeError) as error:
         return Finding("self-test", f"failed: {error}", is_well=False)
-    return Finding("self-test", f"{told} in {time.perf_counter() - start:.1f} s")
+    return Finding("self-test", f"{summary} in {time.perf_counter() - start:.1f} s")
 
 
 def _fit_and_draw() -> str:
@@ -95,11 +97,14 @@ def _fit_and_draw() -> str:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
-        config = WorldModelConfig(
-            num_frames=1, hidden_size=16, depth=2, warmup_updates=10, learning_rate=0.1, event_layers=EVADE
+        config = DeterministicConfig(
+            hidden_size=16,
+            depth=2,
+            reward=RewardPathConfig(event_layers=EVADE),
+            fit=FitConfig(warmup_updates=10, learning_rate=0.1),
         )
-        model = build_world_model(config, game)
-        optimiser = build_world_model_optimiser(model)
+        model = build_deterministic(config, game, num_frames=1)
+        fitter = build_deterministic_fitter(config, model)
         batch = Transitions(
             observation=torch.randint(0, 2, (16, 1, 4, 10, 10), dtype=torch.uint8),
             action=torch.arange(16) % 6,
@@ -107,15 +112,17 @@ def _fit_and_draw() -> str:
             reward=torch.arange(16) % 3 - 1,
             terminated=torch.zeros(16, dtype=torch.bool),
         )
-        losses = [fit_update(model, optimiser, batch, 1.0)["loss"].item() for _ in range(SELF_TEST_UPDATES)]
+        losses = [fitter.update(batch)["loss"].item() for _ in range(SELF_TEST_UPDATES)]
         model.eval()
-        scores = []
+        rewards = []
         for seed in (1, 1, 2):
             draw(model, torch.Generator().manual_seed(seed))
             with torch.no_grad():
-                scores.append(model(batch.observation, batch.action).reward)
-    if not torch.equal(scores[0], scores[1]) or torch.equal(scores[0], scores[2]):
+                rewards.append(model(batch.observation, batch.action).reward)
+    if not torch.equal(rewards[0], rewards[1]) or torch.equal(rewards[0], rewards[2]):
         raise EvadeError("equal draws gave different rewards, or different draws equal ones")
     if not losses[-1] < losses[0]:
         raise EvadeError(f"the loss did not fall from {losses[0]:.3f} in {len(losses)} updates")
-    return f"loss {losses[0]:.2f} to {losses[-1]:.2f} in {len(losses)} updates, draws repeat and differ as they should"
+    return (
+        f"loss {losses[0]:.2f} to {losses[-1]:.2f} in {len(losses)} updates, equal draws repeat, different draws differ"
+    )

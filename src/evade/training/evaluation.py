@@ -1,17 +1,20 @@
 """The evaluation protocol: whole games, played once each, scored by their raw rewards."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 
-from evade.config import EnvConfig, EvaluationConfig
+from evade.config import EvaluationConfig
 from evade.envs import make_env
-from evade.policies.acting import Policy, choose_action
+from evade.envs.settings import EnvConfig
+from evade.envs.tensors import RealEnv
+from evade.interfaces import Policy
+from evade.policies.acting import act
 
 
-@dataclass(frozen=True)
-class EpisodeScore:
+class EpisodeScore(NamedTuple):
     """One whole game."""
 
     episode: int
@@ -29,11 +32,10 @@ def evaluate(
     env: EnvConfig,
     config: EvaluationConfig,
     *,
-    num_frames: int,
     num_episodes: int,
     seed: int,
     device: torch.device,
-    progress: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> list[EpisodeScore]:
     """Play `num_episodes` games, each to its end, and return all scores in order.
 
@@ -45,11 +47,10 @@ def evaluate(
         game: the game's name.
         env: how it is played in training; the protocol's own no-ops and time limit replace those given there.
         config: the protocol.
-        num_frames: frames in an observation.
         num_episodes: how many games.
         seed: of games and actions.
         device: where the policy is.
-        progress: told the number of games finished.
+        on_progress: called with the number of games finished.
     """
     chosen = {name: getattr(config, name) for name in ("max_noops", "time_limit")}
     env = replace(env, **{name: value for name, value in chosen.items() if value is not None})
@@ -57,18 +58,17 @@ def evaluate(
     scores: list[EpisodeScore] = []
     while len(scores) < num_episodes:
         size = min(config.num_envs, num_episodes - len(scores))
-        games = make_env(game, size, (seed + len(scores)) % 2**31, env, num_frames)
+        games = RealEnv(make_env(game, size, (seed + len(scores)) % 2**31, env), device)
         finished: dict[int, EpisodeScore] = {}
         observation = games.reset()
         while len(finished) < size:
-            output = policy(torch.from_numpy(observation).to(device))
-            step = games.step(choose_action(output.logits, config.temperature, generator).cpu().numpy())
-            observation = step.observation
-            for episode in step.episodes:
+            num_ended = len(games.episodes)
+            observation = games.step(act(policy, observation, config.temperature, generator).action).observation
+            for episode in games.episodes[num_ended:]:
                 number = len(scores) + episode.env
                 finished.setdefault(episode.env, EpisodeScore(number, episode.raw_return, episode.length))
-            if step.episodes:
-                progress(len(scores) + len(finished))
+            if len(games.episodes) > num_ended:
+                on_progress(len(scores) + len(finished))
         games.close()
         scores += [finished[index] for index in range(size)]
     return scores

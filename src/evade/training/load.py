@@ -1,25 +1,25 @@
 """A trained run, loaded to look at or to act with."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from evade.config import GameSpec, RunConfig
+from evade.config import RunConfig
 from evade.envs import VectorEnv, make_env, spec
 from evade.errors import RunError
+from evade.game_spec import GameSpec
+from evade.interfaces import Policy, WorldModel
 from evade.layers import Draw
-from evade.policies import ActorCritic
-from evade.policies.acting import choose_action
+from evade.policies.acting import act
 from evade.runs.checkpoint import load_checkpoint
 from evade.runs.folder import RunFolder
+from evade.runs.session import saved_config
 from evade.training.assemble import build_networks
-from evade.training.run import saved_config
 from evade.training.state import load_weights
-from evade.world_models import DeterministicWorldModel
 
 
 @dataclass(frozen=True)
@@ -28,41 +28,44 @@ class LoadedRun:
 
     config: RunConfig
     game: GameSpec
-    policy: ActorCritic
-    world_model: DeterministicWorldModel
+    policy: Policy
+    world_model: WorldModel
     draw: Draw
     """The Thompson draw of its last dreams; hold it with `evade.layers.hold(run.world_model, run.draw)`."""
     generator: torch.Generator
 
+    @torch.no_grad()
     def act(self, observation: NDArray[np.uint8], temperature: float | None = None) -> NDArray[np.int64]:
         """Actions for observations uint8 `[N, K, C, H, W]`, by default at the evaluation's temperature."""
-        sharpness = self.config.evaluation.temperature if temperature is None else temperature
-        with torch.no_grad():
-            logits = self.policy(torch.from_numpy(observation)).logits
-        actions: NDArray[np.int64] = choose_action(logits, sharpness, self.generator).numpy()
+        chosen = self.config.evaluation.temperature if temperature is None else temperature
+        actions: NDArray[np.int64] = act(
+            self.policy, torch.from_numpy(observation), chosen, self.generator
+        ).action.numpy()
         return actions
 
     def make_env(self, num_envs: int = 1, seed: int = 0) -> VectorEnv:
         """The game the run was trained on, with its settings."""
-        return make_env(self.config.game, num_envs, seed, self.config.env, self.config.world_model.num_frames)
+        return make_env(self.config.game, num_envs, seed, self.config.env)
 
 
 def load_run(path: str | Path) -> LoadedRun:
     """Load the newest usable checkpoint of a run folder, on the CPU; the run itself is not touched."""
     folder = RunFolder(Path(path))
-    config = saved_config(folder)
+    saved = saved_config(folder)
+    config = replace(saved, machine=replace(saved.machine, device="cpu"))
     game = spec(config.game, config.env)
-    # A damaged checkpoint is passed over, but never in silence.
+    # A damaged checkpoint is skipped, but never in silence.
     checkpoint = load_checkpoint(folder.checkpoints, lambda message: warnings.warn(message, stacklevel=2))
     if checkpoint is None:
         raise RunError(f"{folder.path} has no checkpoint yet: wait for its first one.")
     policy, world_model = build_networks(config, game)
-    load_weights(policy, world_model, checkpoint.tensors)
+    load_weights(policy, checkpoint.tensors["policy"])
+    load_weights(world_model, checkpoint.tensors["world_model"])
     return LoadedRun(
         config=config,
         game=game,
         policy=policy.eval(),
         world_model=world_model.eval(),
-        draw=Draw(checkpoint.tensors["draw"]),
+        draw=Draw(checkpoint.tensors.get("draw", {})),
         generator=torch.Generator().manual_seed(config.seed),
     )

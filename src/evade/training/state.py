@@ -1,115 +1,182 @@
-"""Everything of a run that must survive a crash, as one value; what is not here can be rebuilt from the settings."""
+"""Everything of a run that must survive a crash, as a set of parts; what is not here can be rebuilt from the settings."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from evade.errors import RunError
+from evade.interfaces import Fitter, Network, Policy, PolicyLearner, Savable, WorldModel
 from evade.layers import Draw
-from evade.optimisers import Adafactor, TensorFlowAdam, optimiser_numbers, optimiser_tensors, restore_optimiser
-from evade.policies import ActorCritic
-from evade.replay import ChunkRecord, Replay
-from evade.world_models import DeterministicWorldModel
+from evade.replay.store import Replay
+from evade.seeding import build_generator, derive_seed
+from evade.vocabulary.phases import ITERATION_NAMES
 
-PHASES = ("collect", "fit", "draw", "improve", "evaluate")
-"""The verbs of an iteration, in order."""
+
+class HeldDraw:
+    """The Thompson draw of the current iteration."""
+
+    def __init__(self) -> None:
+        self.value = Draw({})
+
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """The draw's noise by layer."""
+        return dict(self.value)
+
+    def saved_values(self) -> None:
+        """Nothing else."""
+
+    def restore(self, tensors: Mapping[str, Tensor], values: None) -> None:
+        """Bring back the draw."""
+        self.value = Draw(tensors)
+
+
+class Generators:
+    """The random numbers of the current phase: fresh at its beginning, as is torch's global generator.
+
+    Args:
+        device: of the networks.
+        seed: the run's root seed.
+    """
+
+    def __init__(self, device: torch.device, seed: int) -> None:
+        self._seed = seed
+        self.device = torch.Generator(device)
+        """For what is sampled on the networks' device."""
+        self.host = torch.Generator()
+        """For what is sampled on the CPU."""
+        self.begin("start", 0)
+
+    def begin(self, phase: str, iteration: int) -> None:
+        """Seed everything for a phase of an iteration."""
+        self.device = build_generator(self.device.device, self._seed, phase, iteration)
+        self.host = build_generator(torch.device("cpu"), self._seed, f"{phase} data", iteration)
+        torch.manual_seed(derive_seed(self._seed, f"{phase} noise", iteration))
+
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """The state of each generator, torch's global ones included."""
+        states = {"phase": self.device.get_state(), "host": self.host.get_state(), "global": torch.get_rng_state()}
+        if self.device.device.type == "cuda":
+            states["cuda"] = torch.cuda.get_rng_state(self.device.device)
+        return states
+
+    def saved_values(self) -> None:
+        """Nothing else."""
+
+    def restore(self, tensors: Mapping[str, Tensor], values: None) -> None:
+        """Bring back the state of each generator."""
+        self.device.set_state(tensors["phase"])
+        self.host.set_state(tensors["host"])
+        torch.set_rng_state(tensors["global"])
+        if "cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["cuda"], self.device.device)
 
 
 @dataclass
-class TrainState:
-    """Where a run stands and all it has learnt."""
+class Position:
+    """Where in Algorithm 1 a run is."""
 
-    world_model: DeterministicWorldModel
-    world_model_optimiser: Adafactor
-    policy: ActorCritic
-    policy_optimiser: TensorFlowAdam
-    replay: Replay
-    generator: torch.Generator
-    """Of the phase under way, on the networks' device; fresh at its beginning, as are the next one and torch's own."""
-    host_generator: torch.Generator
-    """Of the phase under way, for what is sampled on the CPU."""
-    draw: Draw
-    """The Thompson draw of this iteration."""
     iteration: int = 1
     """Counted from 1."""
-    phase: str = PHASES[0]
-    """The phase under way, or next."""
+    phase: str = ITERATION_NAMES[0]
+    """The current phase, or the next one."""
     progress: int = 0
     """Updates or batches of it that are done."""
     scored_after: int = 0
     """The number of iterations after which the final score was taken; 0 if it has not been."""
 
-    def remaining_iterations(self, iterations: int) -> Iterator[int]:
-        """The iteration under way and all later ones."""
-        while self.iteration <= iterations:
-            yield self.iteration
-
     def finish_phase(self) -> None:
         """Move on to the next phase, or to the next iteration."""
-        following = PHASES.index(self.phase) + 1
+        following = ITERATION_NAMES.index(self.phase) + 1
         self.progress = 0
-        if following == len(PHASES):
+        if following == len(ITERATION_NAMES):
             self.iteration += 1
-        self.phase = PHASES[following % len(PHASES)]
+        self.phase = ITERATION_NAMES[following % len(ITERATION_NAMES)]
+
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """No tensors."""
+        return {}
+
+    def saved_values(self) -> dict[str, Any]:
+        """All fields."""
+        return asdict(self)
+
+    def restore(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+        """Bring back all fields."""
+        for field in fields(self):
+            setattr(self, field.name, values[field.name])
+
+
+@dataclass
+class SavedNetwork:
+    """A network as a part of a checkpoint."""
+
+    network: Network
+
+    def saved_tensors(self) -> dict[str, Tensor]:
+        """Weights and buffers."""
+        return self.network.state_dict()
+
+    def saved_values(self) -> None:
+        """Nothing else."""
+
+    def restore(self, tensors: Mapping[str, Tensor], values: None) -> None:
+        """Take over weights and buffers."""
+        load_weights(self.network, tensors)
+
+
+@dataclass
+class TrainState:
+    """All parts of a run; each field is saved under its own name, so a new part is one more field."""
+
+    world_model: WorldModel
+    fitter: Fitter
+    policy: Policy
+    learner: PolicyLearner
+    replay: Replay
+    generators: Generators
+    draw: HeldDraw
+    position: Position
+
+    def remaining_iterations(self, iterations: int) -> Iterator[int]:
+        """The current iteration and all later ones."""
+        while self.position.iteration <= iterations:
+            yield self.position.iteration
+
+    def parts(self) -> dict[str, Savable]:
+        """Everything to save, by name."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: part if isinstance(part, Savable) else SavedNetwork(part) for name, part in found.items()}
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """All tensors by file."""
-        generators = {
-            "phase": self.generator.get_state(),
-            "host": self.host_generator.get_state(),
-            "global": torch.get_rng_state(),
-        }
-        if self.generator.device.type == "cuda":
-            generators["cuda"] = torch.cuda.get_rng_state(self.generator.device)
-        return {
-            "world_model": self.world_model.state_dict(),
-            "world_model_optimiser": optimiser_tensors(self.world_model_optimiser),
-            "policy": self.policy.state_dict(),
-            "policy_optimiser": optimiser_tensors(self.policy_optimiser),
-            "draw": dict(self.draw),
-            "generators": generators,
-        }
+        """All tensors by part; parts without tensors are left out."""
+        return {name: tensors for name, part in self.parts().items() if (tensors := part.saved_tensors())}
 
-    def numbers(self) -> dict[str, Any]:
-        """All that is not a tensor."""
-        return {
-            "iteration": self.iteration,
-            "phase": self.phase,
-            "progress": self.progress,
-            "scored_after": self.scored_after,
-            "replay": [asdict(record) for record in self.replay.records],
-            "world_model_optimiser": optimiser_numbers(self.world_model_optimiser),
-            "policy_optimiser": optimiser_numbers(self.policy_optimiser),
-        }
+    def values(self) -> dict[str, Any]:
+        """All that is not a tensor, by part."""
+        return {name: part.saved_values() for name, part in self.parts().items()}
 
-    def restore(self, tensors: Mapping[str, Mapping[str, Tensor]], numbers: Mapping[str, Any]) -> None:
-        """Become what `tensors` and `numbers` described."""
-        load_weights(self.policy, self.world_model, tensors)
-        for name in ("world_model_optimiser", "policy_optimiser"):
-            restore_optimiser(getattr(self, name), tensors[name], numbers[name])
-        self.draw = Draw(tensors["draw"])
-        self.generator.set_state(tensors["generators"]["phase"])
-        self.host_generator.set_state(tensors["generators"]["host"])
-        torch.set_rng_state(tensors["generators"]["global"])
-        if "cuda" in tensors["generators"]:
-            torch.cuda.set_rng_state(tensors["generators"]["cuda"], self.generator.device)
-        self.iteration, self.phase = numbers["iteration"], numbers["phase"]
-        self.progress, self.scored_after = numbers["progress"], numbers["scored_after"]
-        self.replay.restore([ChunkRecord(**record) for record in numbers["replay"]])
+    def restore(self, tensors: Mapping[str, Mapping[str, Tensor]], values: Mapping[str, Any]) -> None:
+        """Become what `tensors` and `values` described."""
+        parts = self.parts()
+        if not tensors.keys() <= parts.keys() == values.keys():
+            raise _other_version(f"it has the parts {', '.join(sorted({*tensors, *values}))}")
+        for name, part in parts.items():
+            part.restore(tensors.get(name, {}), values[name])
 
 
-def load_weights(
-    policy: ActorCritic, world_model: DeterministicWorldModel, tensors: Mapping[str, Mapping[str, Tensor]]
-) -> None:
-    """Give both networks the weights of a checkpoint, or say that it is another version's."""
+def load_weights(network: Network, tensors: Mapping[str, Tensor]) -> None:
+    """Give a network the weights of a checkpoint, or say that another version made it."""
     try:
-        policy.load_state_dict(tensors["policy"])
-        world_model.load_state_dict(tensors["world_model"])
+        network.load_state_dict(tensors)
     except RuntimeError as error:
-        raise RunError(
-            "the checkpoint does not hold the weights that its settings ask for, so another version of evade made it: "
-            f"use that one, which the run's environment.txt names, or train anew. ({' '.join(str(error).split())})"
-        ) from None
+        raise _other_version(" ".join(str(error).split())) from None
+
+
+def _other_version(finding: str) -> RunError:
+    return RunError(
+        "The checkpoint does not hold what its settings ask for, so another version of evade made it: use that version, "
+        f"which the run's environment.txt names, or train again. ({finding})"
+    )

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: one calm panel on a terminal, plain lines anywhere else."""
+"""The live display of a run: one panel on a terminal, plain lines anywhere else."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -12,27 +12,19 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from evade.viewing.quantities import describe, format_duration, format_value
+from evade.viewing.formats import format_duration, format_value
+from evade.vocabulary.metrics import METRICS
+from evade.vocabulary.phases import PHASES
 
 REFRESHES_PER_SECOND = 4
-"""How often the panel is drawn, whatever happens in between."""
+"""How often the panel is rendered."""
 LINE_SECONDS = 30
 """Without a terminal: the shortest time between two lines about the same phase."""
 PANEL_WIDTH = 92
 """Characters: wide enough for two columns of numbers, narrow enough to take in at a glance."""
 
-PHASES = {
-    "collect": "play the game",
-    "fit": "fit the world model",
-    "draw": "draw from the posterior",
-    "improve": "improve the policy in dreams",
-    "evaluate": "evaluate the policy",
-    "score": "score the final policy",
-}
-"""The phases of Algorithm 1 (and the score at the end) in plain words."""
 
-
-class Phase(NamedTuple):
+class CurrentPhase(NamedTuple):
     """What is being done."""
 
     iteration: int
@@ -45,7 +37,7 @@ class Phase(NamedTuple):
 class Display:
     """Shows a run's phase, progress, remaining time and latest numbers.
 
-    All methods are cheap: on a terminal they only remember what the panel's own clock will draw, elsewhere they
+    All methods are cheap: on a terminal they only remember what the panel will show, elsewhere they
     print one line for each finished phase and one every 30 seconds during a long one.
 
     Args:
@@ -58,7 +50,7 @@ class Display:
         self.title = title
         self.num_iterations = num_iterations
         self.console = console or Console()
-        self._phase: Phase | None = None
+        self._phase: CurrentPhase | None = None
         self._done = 0
         self._values: dict[str, float] = {}
         self._phase_values: dict[str, float] = {}
@@ -100,14 +92,14 @@ class Display:
 
         Args:
             iteration: counted from 1; 0 is what comes before the first.
-            name: one of `PHASES`.
-            total: what `advance` will reach; None when nobody knows.
+            name: one of `evade.vocabulary.phases.PHASES`.
+            total: what `advance` will reach; None if unknown.
         """
         if self._phase is not None and self._live is None:
             self._print_phase("done in")
         self._done = 0
         self._phase_values = {}
-        self._phase = Phase(iteration, name, total, self.console.get_time())
+        self._phase = CurrentPhase(iteration, name, total, self.console.get_time())
 
     def advance(self, done: int) -> None:
         """Say how much of the phase's total is done."""
@@ -122,7 +114,7 @@ class Display:
         self._values = {**self._values, **values}
 
     def note(self, message: str) -> None:
-        """Tell something once; it stays above the panel."""
+        """Show a message once; it stays above the panel."""
         self._print(message)
 
     def overall(self, fraction: float) -> None:
@@ -190,12 +182,12 @@ class Display:
         phase = self._phase
         if phase is None:
             return Text("getting ready", "dim")
-        told = PHASES.get(phase.name, phase.name)
+        description = PHASES[phase.name].description if phase.name in PHASES else phase.name
         return Text.assemble(
             ("iteration ", "dim"),
             (f"{phase.iteration}", "bold"),
             (f" of {self.num_iterations}    ", "dim"),
-            (told, "cyan"),
+            (description, "cyan"),
         )
 
     def _bars(self) -> RenderableType:
@@ -217,9 +209,13 @@ def _bar(share: float) -> ProgressBar:
 
 
 def _readable(values: Mapping[str, float]) -> list[tuple[str, str, str]]:
-    """Label, value and unit of each number, in the order in which they first came."""
-    described = [(describe(name), value) for name, value in values.items()]
-    return [(quantity.label, format_value(value, quantity.unit), quantity.unit) for quantity, value in described]
+    """Label, value and unit of each metric that the display shows, in the order in which they first came."""
+    shown = [(METRICS[name], value) for name, value in values.items() if name in METRICS]
+    return [
+        (metric.label, format_value(value, metric.unit), metric.unit)
+        for metric, value in shown
+        if "display" in metric.shown
+    ]
 
 
 def _numbers(readable: list[tuple[str, str, str]]) -> RenderableType:

@@ -1,14 +1,68 @@
-"""The one place where settings and a game become a world model and its optimiser."""
+"""The one place that knows the kinds of world models: from settings and a game to a model and its fitter."""
 
-from evade.config import GameSpec, WorldModelConfig
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from evade.errors import ConfigError
+from evade.game_spec import GameSpec
+from evade.interfaces import Fitter, WorldModel
 from evade.optimisers import Adafactor, warmup_rsqrt
 from evade.world_models.deterministic import DeterministicWorldModel
+from evade.world_models.fit import GradientFitter
+from evade.world_models.settings import DeterministicConfig, WorldModelConfig
 
 
-def build_world_model(config: WorldModelConfig, game: GameSpec) -> DeterministicWorldModel:
-    """A new world model for a game, weights from torch's global generator."""
+class Builders(NamedTuple):
+    """How one kind of world model is made."""
+
+    build_model: Callable[[Any, GameSpec, int], WorldModel]
+    """From its settings, a game and the number of frames in an observation; weights from torch's global generator."""
+    build_fitter: Callable[[Any, Any], Fitter]
+    """From its settings and the model."""
+
+
+_BUILDERS: dict[type[WorldModelConfig], Builders] = {}
+
+
+def register_world_model(
+    settings: type[WorldModelConfig],
+    build_model: Callable[[Any, GameSpec, int], WorldModel],
+    build_fitter: Callable[[Any, Any], Fitter],
+) -> None:
+    """Make a kind of world model known, from inside or outside this package.
+
+    Args:
+        settings: its settings class, a frozen dataclass that subclasses `WorldModelConfig` with a `kind`.
+        build_model: settings, game and number of stacked frames to a new model.
+        build_fitter: settings and model to what fits it.
+    """
+    _BUILDERS[settings] = Builders(build_model, build_fitter)
+
+
+def build_world_model(config: WorldModelConfig, game: GameSpec, num_frames: int) -> WorldModel:
+    """A new world model for a game and observations of K frames, weights from torch's global generator."""
+    return _find(config).build_model(config, game, num_frames)
+
+
+def build_fitter(config: WorldModelConfig, model: WorldModel) -> Fitter:
+    """What fits a model of these settings."""
+    return _find(config).build_fitter(config, model)
+
+
+def _find(config: WorldModelConfig) -> Builders:
+    if type(config) not in _BUILDERS:
+        raise ConfigError(
+            f"Invalid world_model.kind = {config.kind!r}: nothing builds {type(config).__name__}. "
+            f"Call evade.world_models.build.register_world_model for it first."
+        )
+    return _BUILDERS[type(config)]
+
+
+def build_deterministic(config: DeterministicConfig, game: GameSpec, num_frames: int) -> DeterministicWorldModel:
+    """A new deterministic model."""
     return DeterministicWorldModel(
         config,
+        num_frames=num_frames,
         channels=game.channels,
         levels=game.levels,
         num_actions=game.num_actions,
@@ -17,7 +71,13 @@ def build_world_model(config: WorldModelConfig, game: GameSpec) -> Deterministic
     )
 
 
-def build_world_model_optimiser(model: DeterministicWorldModel) -> Adafactor:
-    """The original's Adafactor with the model's own schedule."""
-    config = model.config
-    return Adafactor(model.parameters(), warmup_rsqrt(config.learning_rate, config.warmup_updates))
+def build_deterministic_fitter(
+    config: DeterministicConfig, model: DeterministicWorldModel
+) -> GradientFitter[DeterministicWorldModel]:
+    """T2T SimPLe's Adafactor with the deterministic model's schedule."""
+    fit = config.fit
+    optimiser = Adafactor(model.parameters(), warmup_rsqrt(fit.learning_rate, fit.warmup_updates))
+    return GradientFitter(model, optimiser, fit.max_gradient_norm)
+
+
+register_world_model(DeterministicConfig, build_deterministic, build_deterministic_fitter)

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evade.config import WorldModelConfig, require
+from evade.checks import require
 from evade.errors import RewardError, ShapeError
 from evade.layers import kl_divergence
-from evade.records import Logits, Loss, Prediction, Transitions
+from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
 from evade.world_models.blocks import (
     ActionEmbedding,
     ActionInjection,
@@ -21,11 +21,13 @@ from evade.world_models.blocks import (
     UpStage,
     initialise,
 )
+from evade.world_models.feature_maps import capture, event_map_names
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
 from evade.world_models.next_frame import predict_objects, predict_pixels
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
+from evade.world_models.settings import DeterministicConfig
 
 
 class DeterministicWorldModel(nn.Module):
@@ -37,6 +39,7 @@ class DeterministicWorldModel(nn.Module):
 
     Args:
         config: sizes, event layers, noise and losses.
+        num_frames: frames K in an observation.
         channels: channels C of one frame.
         levels: values V one channel of one cell can take.
         num_actions: size of the action set.
@@ -48,8 +51,9 @@ class DeterministicWorldModel(nn.Module):
 
     def __init__(
         self,
-        config: WorldModelConfig,
+        config: DeterministicConfig,
         *,
+        num_frames: int,
         channels: int,
         levels: int,
         num_actions: int,
@@ -58,53 +62,55 @@ class DeterministicWorldModel(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.channels, self.levels = channels, levels
+        self.num_frames, self.channels, self.levels = num_frames, channels, levels
         self.lowest_reward, self.num_reward_classes = lowest_reward, num_reward_classes
         require(
             not config.keeps_objects or levels == 2,
             "world_model.keeps_objects",
             config.keeps_objects,
-            f"this game's cells have {levels} values, and it needs cells that are on or off; leave it out",
+            f"must be False, because this game's cells have {levels} values and not two",
         )
         size, depth = config.hidden_size, config.depth
         widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
         bottleneck = widths[-1]
 
         self.standardise = Standardise() if config.standardise else nn.Identity()
-        self.embedding = nn.Linear(config.num_frames * channels, size)
+        self.embedding = nn.Linear(num_frames * channels, size)
         self.position = PositionSignal()
         self.local = nn.ModuleList(LocalLayer(size, size, config.activation) for _ in range(config.num_local_layers))
         self.down = nn.ModuleList(
-            DownStage(widths[i], widths[i + 1], config.activation, config.dropout) for i in range(depth)
+            DownStage(widths[i], widths[i + 1], config.activation, config.fit.dropout) for i in range(depth)
         )
         self.injection = ActionInjection(size, bottleneck)
-        self.middle = MiddleNet(bottleneck, config.num_middle_layers, config.activation, config.middle_dropout)
+        self.middle = MiddleNet(bottleneck, config.num_middle_layers, config.activation, config.fit.middle_dropout)
         self.up = nn.ModuleList(
-            UpStage(widths[i + 1], widths[i], size, config.activation, config.dropout) for i in reversed(range(depth))
+            UpStage(widths[i + 1], widths[i], size, config.activation, config.fit.dropout)
+            for i in reversed(range(depth))
         )
         self.frame_head = nn.Linear(size, channels * levels)
         hidden = config.reward_hidden_size
         self.reward_head = PooledHead(bottleneck + size, hidden, num_reward_classes, bias=False)
         self.end_head = PooledHead(bottleneck + size, hidden, 1, bias=True) if config.predicts_end else None
         if config.keeps_objects:
-            # The channels that showed one object in every frame so far.
-            self.register_buffer("is_single", torch.ones(channels, dtype=torch.bool))
+            self.register_buffer("is_single", torch.zeros(channels, dtype=torch.bool))
         initialise(self)
         nn.init.normal_(self.embedding.bias, std=0.01)
         nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
         self.action_embedding = ActionEmbedding(num_actions, size)
         # Last, so that the same seed gives the same transition path with and without it.
-        self.reward_path = RewardPath(config, self._event_stages()) if config.event_layers else None
+        self.reward_path = (
+            RewardPath(config.reward, self._event_stages(), depth) if config.reward.event_layers else None
+        )
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
 
     def _event_stages(self) -> list[UpStage]:
         return [stage for stage in self.up if isinstance(stage, UpStage)][-NUM_EVENT_STAGES:]
 
     def forward(self, observation: Tensor, action: Tensor) -> Logits:
-        """Scores of the next step.
+        """Logits of the next step.
 
         Args:
-            observation: uint8 (or bool) `[B, K, C, H, W]`, K = `config.num_frames`, values 0 to `levels` - 1.
+            observation: uint8 (or bool) `[B, K, C, H, W]`, K = `num_frames`, values 0 to `levels` - 1.
             action: int64 `[B]`, taken at the last frame.
         """
         with self._autocast(observation):
@@ -118,7 +124,7 @@ class DeterministicWorldModel(nn.Module):
         return nullcontext()
 
     def _body(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The frame head's features `[B, hidden_size, H, W]`, and the other heads' scores."""
+        """The frame head's features `[B, hidden_size, H, W]`, and the other heads' logits."""
         self._check(observation, action)
         embedded_action = self.action_embedding(action)
         x = self._embed(observation)
@@ -151,16 +157,13 @@ class DeterministicWorldModel(nn.Module):
     def compute_loss(self, batch: Transitions) -> Loss:
         """Batch in, loss and named metrics out; clipped cross-entropies, each a mean, added up.
 
-        In training mode pixel noise and dropout are on, and with `keeps_objects` the model notes which channels
-        always show one object. The event layers' noise follows their own mode: `resample`
-        is the one for fitting.
+        In training mode pixel noise and dropout are on. The event layers' noise follows their own mode: `resample` is
+        the one for fitting.
         """
-        config = self.config
-        # First, because this is the only question asked of the host: what follows is one graph to a compiler.
+        config = self.config.fit
+        # First, because this is the only value read on the host: what follows is one graph to a compiler.
         reward_class = self._reward_class(batch.reward)
         observation = batch.observation
-        if self.training and config.keeps_objects:
-            self.is_single &= (batch.next_frame.flatten(2).sum(2) == 1).all(0)
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)
         with self._autocast(observation):
@@ -174,43 +177,63 @@ class DeterministicWorldModel(nn.Module):
             end_loss = clipped_binary_cross_entropy(end, batch.terminated, config.loss_cutoff).mean()
             total = total + end_loss
             metrics["end_loss"] = end_loss
-        if config.kl_weight > 0:
+        kl_weight = self.config.reward.kl_weight
+        if kl_weight > 0:
             kl = kl_divergence(self)
-            total = total + config.kl_weight * kl
+            total = total + kl_weight * kl
             metrics["kl"] = kl
         return Loss(total, {"loss": total.detach()} | {name: value.detach() for name, value in metrics.items()})
 
+    def use_statistics(self, statistics: Statistics) -> None:
+        """Note which channels always show one object (with `keeps_objects`)."""
+        if self.config.keeps_objects:
+            self.is_single.copy_(statistics.is_single)
+
+    def initial_memory(self, batch_size: int) -> Memory:
+        """Nothing is carried from step to step."""
+        return ()
+
+    def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
+        """Nothing is sampled."""
+        return ()
+
     @torch.no_grad()
-    def predict(self, observation: Tensor, action: Tensor) -> Prediction:
-        """The most likely next frame and end, and the reward by `config.reward_estimate`; shapes as in `forward`.
+    def predict(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Prediction:
+        """The most likely next frame and end, and the reward by `config.reward.estimate`; shapes as in `forward`.
 
         Call it on a model in `.eval()` mode, with a draw held or the mean in use.
         """
         with self._autocast(observation):
-            features, reward_scores, end = self._body(observation, action)
+            features, reward_logits, end = self._body(observation, action)
         if self.config.keeps_objects:
             frame = predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
         else:
             frame = predict_pixels(features, self.frame_head, self.channels)
-        reward = self._decide_reward(reward_scores)
+        reward = self._decide_reward(reward_logits)
         terminated = torch.zeros_like(action, dtype=torch.bool) if end is None else end > 0
         return Prediction(frame, reward, terminated)
 
     @torch.no_grad()
-    def expected_reward(self, observation: Tensor, action: Tensor) -> Tensor:
+    def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
         """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
         with self._autocast(observation):
-            scores = self._body(observation, action)[1]
-        return self._mean_reward(scores)
+            logits = self._body(observation, action)[1]
+        return self._mean_reward(logits)
 
-    def _decide_reward(self, scores: Tensor) -> Tensor:
-        if self.config.reward_estimate == "expected":
-            return self._mean_reward(scores)
-        return (scores.argmax(-1) + self.lowest_reward).float()
+    def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
+        """The maps before and after each event layer, by name."""
+        with capture(self, event_map_names(self)) as maps:
+            self.expected_reward(observation, action)
+        return maps
 
-    def _mean_reward(self, scores: Tensor) -> Tensor:
-        values = torch.arange(self.num_reward_classes, device=scores.device) + self.lowest_reward
-        return (scores.softmax(-1) * values).sum(-1)
+    def _decide_reward(self, logits: Tensor) -> Tensor:
+        if self.config.reward.estimate == "expected":
+            return self._mean_reward(logits)
+        return (logits.argmax(-1) + self.lowest_reward).float()
+
+    def _mean_reward(self, logits: Tensor) -> Tensor:
+        values = torch.arange(self.num_reward_classes, device=logits.device) + self.lowest_reward
+        return (logits.softmax(-1) * values).sum(-1)
 
     def _reward_class(self, reward: Tensor) -> Tensor:
         reward_class = reward.long() - self.lowest_reward
@@ -223,7 +246,7 @@ class DeterministicWorldModel(nn.Module):
         return reward_class
 
     def _check(self, observation: Tensor, action: Tensor) -> None:
-        frames = self.config.num_frames
+        frames = self.num_frames
         if observation.dim() != 5 or observation.shape[1:3] != (frames, self.channels):
             raise ShapeError(
                 f"the observation has shape {tuple(observation.shape)}, but this network takes "

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from evade.config import EventLayer, WorldModelConfig
 from evade.layers import (
     NoisyConv2d,
     NoisyEventInteraction,
@@ -14,13 +13,15 @@ from evade.layers import (
     NoisyEventWeighting,
     NoisyLayer,
 )
+from evade.vocabulary.variants import EventLayer
 from evade.world_models.blocks import UpStage
+from evade.world_models.settings import RewardPathConfig
 
 NUM_EVENT_STAGES = 2
 """Event layers stand before so many of the last up stages (paper, section 4.1: before the fifth and the sixth)."""
 
 
-def build_event_layer(name: EventLayer, channels: int, config: WorldModelConfig) -> NoisyLayer:
+def build_event_layer(name: EventLayer, channels: int, config: RewardPathConfig) -> NoisyLayer:
     """One event layer by name, as the paper sizes it: 3x3 translation, weighting, 1x1 interaction."""
     classes: dict[EventLayer, Callable[..., NoisyLayer]] = {
         "translation": NoisyEventTranslation,
@@ -40,11 +41,12 @@ class RewardPath(nn.Module):
     Args:
         config: which event layers, and how they start.
         stages: the transition path's last up stages; borrowed, not owned.
+        depth: number of all up stages.
     """
 
-    def __init__(self, config: WorldModelConfig, stages: Sequence[UpStage]) -> None:
+    def __init__(self, config: RewardPathConfig, stages: Sequence[UpStage], depth: int) -> None:
         super().__init__()
-        first = config.depth - len(stages)
+        first = depth - len(stages)
         self.events = nn.ModuleDict()
         for index, stage in enumerate(stages, start=first):
             channels = stage.convolution.in_channels
@@ -75,13 +77,13 @@ class RewardPath(nn.Module):
 
 
 class PooledHead(nn.Module):
-    """Spatial means of two maps, one hidden ReLU layer, linear scores; always in the weights' own precision.
+    """Spatial means of two maps, one hidden ReLU layer, linear logits; always in the weights' own precision.
 
     Args:
         in_channels: channels of both maps together.
         hidden_size: units of the hidden layer.
-        num_outputs: number of scores.
-        bias: whether the scores have a bias. The original's reward head has none.
+        num_outputs: number of logits.
+        bias: whether the logits have a bias. T2T SimPLe's reward head has none.
     """
 
     def __init__(self, in_channels: int, hidden_size: int, num_outputs: int, *, bias: bool) -> None:
@@ -94,5 +96,5 @@ class PooledHead(nn.Module):
         """`[B, C1, h, w]` and `[B, C2, H, W]` to `[B, num_outputs]`."""
         with torch.autocast(last_map.device.type, enabled=False):
             means = [x.to(self.hidden.weight.dtype).mean(dim=(2, 3)) for x in (bottleneck, last_map)]
-            scores: Tensor = self.output(self.activation(self.hidden(torch.cat(means, dim=1))))
-        return scores
+            logits: Tensor = self.output(self.activation(self.hidden(torch.cat(means, dim=1))))
+        return logits

@@ -7,7 +7,7 @@ from evade.evidence.results import compare_runs, read_runs
 from run_folders import make_finished
 
 
-def draw(runs_dir, folder, baseline=None, form="png"):
+def plot(runs_dir, folder, baseline=None, form="png"):
     comparison = compare_runs(read_runs([runs_dir]), baseline)
     return [path.name for path in save_comparison_figures(comparison, folder, form)]
 
@@ -23,7 +23,7 @@ def runs_dir(tmp_path):
 
 
 def test_every_suite_with_a_scale_has_its_figures(runs_dir, tmp_path):
-    names = draw(runs_dir, tmp_path / "figures", "simple", "svg")
+    names = plot(runs_dir, tmp_path / "figures", "simple", "svg")
     kinds = ("aggregates", "profile", "improvement-evade")
     assert names == [f"{suite}-{kind}.svg" for suite in ("atari", "minatar") for kind in kinds]
     assert "DQN-normalised score" in (tmp_path / "figures" / "minatar-aggregates.svg").read_text()
@@ -33,13 +33,13 @@ def test_every_suite_with_a_scale_has_its_figures(runs_dir, tmp_path):
 def test_single_runs_have_neither_profile_nor_improvement(tmp_path):
     for variant in ("simple", "evade"):
         make_finished(tmp_path / "runs", variant, "minatar/breakout", 0, 2.0)
-    assert draw(tmp_path / "runs", tmp_path / "figures", "simple") == ["minatar-aggregates.png"]
+    assert plot(tmp_path / "runs", tmp_path / "figures", "simple") == ["minatar-aggregates.png"]
 
 
-def test_games_without_a_scale_cannot_be_drawn(tmp_path):
+def test_games_without_a_scale_cannot_be_plotted(tmp_path):
     make_finished(tmp_path / "runs", "evade", "Game-v0", 0, 2.0)
     with pytest.raises(FigureError, match="none of these games has reference scores"):
-        draw(tmp_path / "runs", tmp_path / "figures")
+        plot(tmp_path / "runs", tmp_path / "figures")
     assert not (tmp_path / "figures").exists()
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from evade.errors import FigureError
 from evade.evidence.figures import variant_style
-from evade.evidence.figures.histories import History, draw_histories
+from evade.evidence.figures.histories import History, plot_histories
 
 DREAM = History("dream", "evade", [1, 2], [3.0, 5.0], [0.5, 0.0])
 REAL = History("real", "evade", [1, 3], [1.0, 2.0], [0.0, 0.0], faint=True)
@@ -11,7 +11,7 @@ LABELS = {"title": "breakout", "x_label": "iteration", "y_label": "return"}
 
 
 def test_lines_and_bands_are_where_the_numbers_say():
-    figure = draw_histories([REAL, DREAM], **LABELS)
+    figure = plot_histories([REAL, DREAM], **LABELS)
     real, dream = figure.axes[0].lines
     assert np.array_equal(dream.get_xydata(), [(1, 3), (2, 5)])
     assert np.array_equal(real.get_xydata(), [(1, 1), (3, 2)])
@@ -20,13 +20,13 @@ def test_lines_and_bands_are_where_the_numbers_say():
 
 
 def test_a_pair_has_one_colour_and_two_patterns_and_the_faint_one_comes_last():
-    figure = draw_histories([REAL, DREAM], **LABELS)
+    figure = plot_histories([REAL, DREAM], **LABELS)
     real, dream = figure.axes[0].lines
     assert real.get_color() == dream.get_color() == variant_style("evade").colour
     assert real.get_linestyle() != dream.get_linestyle()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dream", "real"]
 
 
-def test_nothing_to_draw_is_an_error():
-    with pytest.raises(FigureError, match="nothing to draw"):
-        draw_histories([], **LABELS)
+def test_nothing_to_plot_is_an_error():
+    with pytest.raises(FigureError, match="nothing to plot"):
+        plot_histories([], **LABELS)

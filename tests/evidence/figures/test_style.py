@@ -5,11 +5,12 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from evade.errors import FigureError
-from evade.evidence.figures import VARIANTS, save_figure, variant_style
+from evade.evidence.figures import STYLES, save_figure, variant_style
 from evade.evidence.figures.style import house_style, new_figure
 from evade.evidence.published import METHODS
+from evade.vocabulary.variants import VARIANTS
 
-OURS = ("simple30", "evade", "evade-interaction", "evade-weighting", "evade-translation")
+OURS = tuple(VARIANTS)
 
 # Machado, Oliveira and Fernandes 2009, severity 1: what each eye sees of linear RGB.
 EYES = {
@@ -33,37 +34,53 @@ def lab(colour, eye):
 @pytest.mark.parametrize("eye", EYES)
 def test_the_five_agents_stay_apart_for_every_eye(eye):
     for one, other in itertools.combinations(OURS, 2):
-        distance = np.linalg.norm(lab(VARIANTS[one].colour, eye) - lab(VARIANTS[other].colour, eye))
+        distance = np.linalg.norm(lab(STYLES[one].colour, eye) - lab(STYLES[other].colour, eye))
         assert distance > 12, f"{one} and {other} look alike"
 
 
 def test_colour_is_never_the_only_difference():
-    assert len({(VARIANTS[name].marker) for name in OURS}) == len(OURS)
-    assert len({str(VARIANTS[name].line) for name in OURS}) == len(OURS)
+    assert len(OURS) >= 5
+    assert len({STYLES[name].marker for name in OURS}) == len(OURS)
+    assert len({str(STYLES[name].line) for name in OURS}) == len(OURS)
 
 
 def test_every_method_of_the_paper_has_a_colour_of_its_own():
-    assert len({VARIANTS[method].colour for method in METHODS}) == len(METHODS)
-    assert variant_style("simple") == variant_style("simple30")
+    assert len({STYLES[method].colour for method in METHODS}) == len(METHODS)
 
 
-def test_an_unlisted_variant_is_named_by_itself():
+def test_our_variants_look_the_same_as_the_papers_methods():
+    pairs = {
+        "simple": "simple30",
+        "interaction": "evade-interaction",
+        "weighting": "evade-weighting",
+        "translation": "evade-translation",
+        "evade": "evade",
+    }
+    for name, method in pairs.items():
+        assert method in METHODS
+        assert STYLES[name] == STYLES[method]
+        assert STYLES[name].label == VARIANTS[name].label
+    assert STYLES["evade"] == ("EVaDE-SimPLe", "#D55E00", "o", "-")
+
+
+def test_an_unknown_variant_is_labelled_with_its_name():
     assert variant_style("mine").label == "mine"
+    assert variant_style("mine").colour not in {style.colour for style in STYLES.values()}
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_the_same_figure_gives_the_same_bytes(tmp_path, ending):
-    def draw(path):
+    def plot(path):
         with house_style():
             figure = new_figure(2, 1)
             figure.subplots().plot([1, 2])
         return save_figure(figure, path).read_bytes()
 
-    assert draw(tmp_path / f"a.{ending}") == draw(tmp_path / "new" / f"b.{ending}")
+    assert plot(tmp_path / f"a.{ending}") == plot(tmp_path / "new" / f"b.{ending}")
 
 
 def test_what_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(FigureError, match=r"a.gif cannot be written: end its name in .png, .pdf, .svg"):
+    with pytest.raises(FigureError, match=r"Invalid figure file a.gif: must end in .png, .pdf, .svg"):
         save_figure(new_figure(1, 1), tmp_path / "a.gif")
     (tmp_path / "file").write_text("")
     with pytest.raises(FigureError, match="choose another folder"):

@@ -1,4 +1,4 @@
-"""The paper's data are complete, and were copied without a slip."""
+"""The paper's data are complete and copied correctly."""
 
 from collections import Counter
 from decimal import Decimal
@@ -97,7 +97,7 @@ def test_spot_values_of_each_table():
     assert next(row for row in read_human_random() if row.game == "Alien")[1:3] == (7127.7, 227.8)
 
 
-def test_an_unknown_method_is_told_which_there_are():
+def test_an_unknown_method_is_an_error_that_lists_the_known():
     with pytest.raises(UnknownMethod, match="no single runs of 'curl': choose one of evade, evade-interaction"):
         game_runs("curl")
     with pytest.raises(UnknownMethod, match="no mean scores of 'evade-weighting'"):

@@ -1,4 +1,4 @@
-"""What stands in the files of a report: closed-form numbers, links that lead somewhere, names that stay names."""
+"""The files of a report: numbers with a closed form, working links, escaped names, refused runs."""
 
 import json
 import re
@@ -7,11 +7,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from evade.errors import ReportError
+from evade.errors import ProtocolMismatch, ReportError, RunError
 from evade.evidence.report import write_report
 from evade.evidence.report.verify import read_numbers
 from evade.evidence.results import read_runs
-from run_folders import make_finished_run
 
 
 class Links(HTMLParser):
@@ -37,10 +36,11 @@ def test_the_numbers_have_their_closed_form(report):
     assert [shown[f"group-1/headline/{part}"] for part in ("mean", "low", "high")] == [4, 2, 6]
     assert (shown["run-1/score/mean"], shown["run-1/score/standard-error"]) == (2, 1)
     assert (shown["group-1/evaluate/64/mean"], shown["group-1/evaluate/64/standard-error"]) == (2, 1)
-    # One run of the other variant: the band is over its own numbers, here the dreams 2 and 4.
-    assert (shown["group-2/dream/1/mean"], shown["group-2/dream/1/standard-error"]) == (3, 1)
-    assert shown["group-2/real/2/mean"] == 2
-    assert shown["group-1/sigma/2/mean"] == 0.1
+    # One run of the other variant: the band is over its own samples, here the dreams 2 and 4.
+    dream = "group-2/faithfulness-dream-return/1"
+    assert (shown[f"{dream}/mean"], shown[f"{dream}/standard-error"]) == (3, 1)
+    assert shown["group-2/faithfulness-game-return/2/mean"] == 2
+    assert shown["group-1/posterior-sigma/2/mean"] == 0.1
     assert (shown["run-3/seconds/fit"], shown["run-3/seconds/total"]) == (3, 3)
 
 
@@ -86,7 +86,7 @@ def test_the_page_forbids_itself_everything_remote(report):
         assert "http" not in policy
 
 
-def test_videos_are_copied_and_figures_drawn(report):
+def test_videos_are_copied_and_figures_plotted(report):
     assert (report / "media/run-2-game & dream.mp4").read_bytes() == b"film"
     assert {path.name for path in (report / "figures").iterdir()} == {"curves-1.svg", "dreams-1.svg", "sigma-1.svg"}
 
@@ -98,30 +98,62 @@ def test_the_same_runs_give_the_same_bytes(runs_dir, report, tmp_path):
     assert all((report / file).read_bytes() == (again / file).read_bytes() for file in files)
 
 
-def test_a_run_without_scores_and_metrics_is_shown_as_such(tmp_path):
-    folder = make_finished_run(tmp_path / "run")
+def test_a_run_without_scores_and_metrics_is_shown_as_such(tmp_path, make_report_run):
+    folder = make_report_run(tmp_path / "run")
     for journal in (folder.scores, folder.metrics, folder.timing):
         journal.unlink()
     page = write_report(read_runs([tmp_path / "run"]), tmp_path / "report").read_text()
-    assert "no run is finished" in page
+    assert "no finished run" in page
     assert "<img" not in page
 
 
-def test_a_single_episode_has_no_interval(tmp_path):
-    make_finished_run(tmp_path / "run", scores=(3.0,))
+@pytest.mark.parametrize("status", ["running", "stopped", "failed"])
+def test_a_half_written_final_evaluation_is_no_score(tmp_path, make_report_run, status):
+    make_report_run(tmp_path / "runs" / "done", scores=(1.0, 3.0))
+    make_report_run(tmp_path / "runs" / "half", seed=1, scores=(100.0,), status=status)
+    page = write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")
+    shown = read_numbers(page.read_text())
+    assert shown["group-1/headline/mean"].text == "2.00"
+    assert "over 2 episodes of one run" in page.read_text()
+    assert "run-1/score/mean" in shown
+    assert "run-2/score/mean" not in shown
+    raw = read_numbers((page.parent / "episodes/group-1.html").read_text())
+    assert "run-1/score/192/raw" in raw
+    assert "run-2/score/192/raw" not in raw
+    # What it evaluated during training is complete and is shown.
+    assert raw["run-2/evaluate/64/raw"].text == "50"
+
+
+def test_a_single_episode_has_no_interval(tmp_path, make_report_run):
+    make_report_run(tmp_path / "run", scores=(3.0,))
     page = write_report(read_runs([tmp_path / "run"]), tmp_path / "report").read_text()
     assert "one episode: no interval" in page
 
 
-def test_runs_that_are_not_comparable_are_refused(tmp_path):
-    make_finished_run(tmp_path / "runs" / "a")
-    make_finished_run(tmp_path / "runs" / "b")
-    with pytest.raises(ReportError, match="a and b have the same settings and seed"):
-        write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")
-    make_finished_run(tmp_path / "runs" / "b", seed=1, evaluation={"temperature": 0.5})
-    with pytest.raises(ReportError, match=r"a and b were evaluated by different protocols \(evaluation differ"):
+def test_a_copy_of_a_run_is_refused_wherever_it_is_sorted(tmp_path, make_report_run):
+    make_report_run(tmp_path / "runs" / "a", seed=0, fingerprint="same")
+    make_report_run(tmp_path / "runs" / "b", seed=1)
+    # Sorted by seed, run b stands between the two.
+    make_report_run(tmp_path / "runs" / "c", seed=2, fingerprint="same")
+    with pytest.raises(RunError, match=r"runs/a and .*runs/c are the same run \(fingerprint same"):
         write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")
     assert not (tmp_path / "report").exists()
+
+
+def test_runs_of_one_game_with_different_protocols_are_refused_wherever_they_are_sorted(tmp_path, make_report_run):
+    make_report_run(tmp_path / "runs" / "a", evaluation={"temperature": 1.0})
+    make_report_run(tmp_path / "runs" / "b", seed=1, evaluation={"temperature": 1.0})
+    make_report_run(tmp_path / "runs" / "c", variant="simple", evaluation={"temperature": 0.5})
+    with pytest.raises(ProtocolMismatch, match=r"evaluation.temperature is 1.0 in .*runs/a and 0.5 in .*runs/c"):
+        write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+def test_other_games_may_have_other_protocols(tmp_path, make_report_run):
+    make_report_run(tmp_path / "runs" / "a", evaluation={"temperature": 1.0})
+    make_report_run(tmp_path / "runs" / "b", game="minatar/freeway", evaluation={"temperature": 0.5})
+    make_report_run(tmp_path / "runs" / "c", seed=1, evaluation={"temperature": 1.0, "every": 5, "num_envs": 3})
+    assert write_report(read_runs([tmp_path / "runs"]), tmp_path / "report").is_file()
 
 
 def test_a_folder_that_cannot_hold_a_report_is_named(runs_dir, tmp_path):

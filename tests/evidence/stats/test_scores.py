@@ -15,7 +15,7 @@ def test_games_come_back_in_alphabetical_order():
         ({}, "there are no scores"),
         ({"Pong": []}, r"Pong has scores of shape \(0,\)"),
         ({"Pong": [[1.0, 2.0]]}, r"Pong has scores of shape \(1, 2\)"),
-        ({"Pong": [1.0, float("nan")]}, "Pong has the score nan in run 2: leave a failed run out"),
+        ({"Pong": [1.0, float("nan")]}, "Pong has the score nan in run 2: must be finite"),
         ({"Pong": [float("-inf")]}, "Pong has the score -inf in run 1"),
     ],
 )

@@ -34,7 +34,7 @@ def test_pairs_of_runs():
     expected = scipy.stats.ttest_rel(x, y, alternative="greater")
     assert test.statistic == pytest.approx(expected.statistic)
     assert test.p_one_sided == pytest.approx(expected.pvalue)
-    assert test.pairing == "60 pairs of runs with the same number in a game"
+    assert test.pairing == "60 pairs of runs with the same index in a game"
 
 
 def test_games_pair_by_name_not_by_place():
@@ -45,7 +45,7 @@ def test_games_pair_by_name_not_by_place():
 @pytest.mark.parametrize(
     ("first", "second", "pair_by", "message"),
     [
-        ({"a": [1.0, 2.0]}, {"a": [1.0, 3.0]}, "game", "at least two pairs, and there is 1"),
+        ({"a": [1.0, 2.0]}, {"a": [1.0, 3.0]}, "game", "at least two pairs, got 1"),
         ({"a": [1.0], "b": [2.0]}, {"a": [1.0], "b": [2.0]}, "game", "all 2 differences are 0"),
         ({"a": [1.1], "b": [2.1]}, {"a": [1.0], "b": [2.0]}, "game", "all 2 differences are 0.1"),
         ({"a": [1.0], "b": [2.0]}, {"a": [1.0]}, "game", "not run on the same games"),

@@ -1,18 +1,18 @@
-"""Figures of scores: how good, how sure, where. Each function takes normalised scores and gives a matplotlib figure."""
+"""Figures of scores. Each function takes normalised scores and returns a matplotlib figure."""
 
-from evade.evidence.figures.aggregates import draw_aggregates
-from evade.evidence.figures.per_game import draw_improvement
-from evade.evidence.figures.profiles import draw_profiles
-from evade.evidence.figures.style import COLUMN_WIDTH, VARIANTS, FigureFormat, VariantStyle, save_figure, variant_style
+from evade.evidence.figures.aggregates import plot_aggregates
+from evade.evidence.figures.per_game import plot_improvement
+from evade.evidence.figures.profiles import plot_profiles
+from evade.evidence.figures.style import COLUMN_WIDTH, STYLES, FigureFormat, VariantStyle, save_figure, variant_style
 
 __all__ = [
     "COLUMN_WIDTH",
-    "VARIANTS",
+    "STYLES",
     "FigureFormat",
     "VariantStyle",
-    "draw_aggregates",
-    "draw_improvement",
-    "draw_profiles",
+    "plot_aggregates",
+    "plot_improvement",
+    "plot_profiles",
     "save_figure",
     "variant_style",
 ]

@@ -1,4 +1,4 @@
-"""Aggregates with their intervals: one panel for each metric, one bar for each variant."""
+"""Plot aggregates with their intervals: one panel per aggregate, one bar per variant."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,10 +16,10 @@ TITLES: Mapping[Metric, str] = {
     "iqm": "IQM",
     "optimality_gap": "Optimality gap ↓",
 }
-"""What stands above each panel."""
+"""The titles of the panels; the arrow marks that lower is better."""
 
 
-def draw_aggregates(
+def plot_aggregates(
     methods: Mapping[str, Scores],
     metrics: Sequence[Metric] = ("mean", "median", "iqm", "optimality_gap"),
     *,
@@ -27,20 +27,20 @@ def draw_aggregates(
     num_resamples: int = 20_000,
     seed: int = 0,
 ) -> Figure:
-    """Each metric's value as a stroke inside its 95 % interval.
+    """Plot each aggregate as a line inside its 95 % interval.
 
-    A variant with one score per game has no interval: it is drawn as its mark, and not at all in the panels of IQM
-    and optimality gap, which speak of runs.
+    A variant with one score per game has no interval: it is plotted as its marker, and left out of the panels of IQM
+    and optimality gap, which need single runs.
 
     Args:
-        methods: normalised scores by variant, drawn from top to bottom.
+        methods: normalised scores by variant, plotted from top to bottom.
         metrics: the panels, two in a row.
-        axis_label: the unit of the scores.
-        num_resamples: of the bootstrap.
-        seed: of the bootstrap.
+        axis_label: the label of the score axis.
+        num_resamples: bootstrap resamples.
+        seed: seed of the bootstrap.
     """
     if not methods:
-        raise FigureError("there is nothing to draw: give the scores of at least one variant.")
+        raise FigureError("there is nothing to plot: give the scores of at least one variant.")
     intervals = {
         name: bootstrap_intervals(scores, metrics, num_resamples=num_resamples, seed=seed)
         for name, scores in methods.items()
@@ -52,15 +52,15 @@ def draw_aggregates(
         figure = new_figure(COLUMN_WIDTH, rows * (0.5 + 0.15 * len(methods)) + 0.2)
         panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
         for axes, metric in zip(panels.flat, metrics, strict=False):
-            for place, (name, scores) in enumerate(methods.items()):
+            for row, (name, scores) in enumerate(methods.items()):
                 value = aggregate(scores, metric)
                 if name in intervals:
-                    _draw_bar(axes, place, name, value, intervals[name][metric])
+                    _plot_bar(axes, row, name, value, intervals[name][metric])
                 elif metric in ("mean", "median"):
                     style = variant_style(name)
-                    axes.plot(value, place, marker=style.marker, color=style.colour, markersize=4)
+                    axes.plot(value, row, marker=style.marker, color=style.colour, markersize=4)
                 else:
-                    _note_absence(axes, place)
+                    _note_absence(axes, row)
             _finish(axes, TITLES[metric], list(methods))
         for axes in panels.flat[len(metrics) :]:
             axes.set_visible(False)
@@ -68,15 +68,15 @@ def draw_aggregates(
     return figure
 
 
-def _draw_bar(axes: Axes, place: int, name: str, value: float, interval: Interval) -> None:
+def _plot_bar(axes: Axes, row: int, name: str, value: float, interval: Interval) -> None:
     colour = variant_style(name).colour
-    axes.barh(place, interval.high - interval.low, left=interval.low, height=0.62, color=colour, alpha=0.75)
-    axes.vlines(value, place - 0.31, place + 0.31, color=INK, linewidth=1.2)
+    axes.barh(row, interval.high - interval.low, left=interval.low, height=0.62, color=colour, alpha=0.75)
+    axes.vlines(value, row - 0.31, row + 0.31, color=INK, linewidth=1.2)
 
 
-def _note_absence(axes: Axes, place: int) -> None:
+def _note_absence(axes: Axes, row: int) -> None:
     across = axes.get_yaxis_transform()
-    axes.text(0.02, place, "no single runs", transform=across, va="center", color=FAINT, fontsize=5.5)
+    axes.text(0.02, row, "no single runs", transform=across, va="center", color=FAINT, fontsize=5.5)
 
 
 def _finish(axes: Axes, title: str, names: list[str]) -> None:

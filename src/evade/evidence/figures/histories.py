@@ -1,4 +1,4 @@
-"""Several quantities over time in one figure: a line and its standard-error band for each."""
+"""Plot several quantities over time in one figure, each a line with a standard-error band."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,19 +15,19 @@ class History(NamedTuple):
 
     label: str
     variant: str
-    """Whose colour and mark it has."""
+    """The variant whose colour and marker it has."""
     places: Sequence[int]
     mean: Sequence[float]
     standard_error: Sequence[float]
     """Half the height of the band; 0 for none."""
     faint: bool = False
-    """Dashed and without mark, for the second line of a pair in one colour."""
+    """Dashed and without marker, for the second line of a pair in one colour."""
 
 
-def draw_histories(histories: Sequence[History], *, title: str, x_label: str, y_label: str) -> Figure:
-    """Draw each line in its variant's colour with a band of one standard error to either side."""
+def plot_histories(histories: Sequence[History], *, title: str, x_label: str, y_label: str) -> Figure:
+    """Plot each line in its variant's colour with a band of one standard error to either side."""
     if not any(line.places for line in histories):
-        raise FigureError("there is nothing to draw: give at least one line with one point.")
+        raise FigureError("there is nothing to plot: give at least one line with one point.")
     with house_style():
         figure = new_figure(COLUMN_WIDTH, 2.4)
         axes = figure.subplots()
@@ -37,16 +37,16 @@ def draw_histories(histories: Sequence[History], *, title: str, x_label: str, y_
             low = [mean - error for mean, error in zip(line.mean, line.standard_error, strict=True)]
             high = [mean + error for mean, error in zip(line.mean, line.standard_error, strict=True)]
             axes.fill_between(line.places, low, high, color=style.colour, alpha=0.18, linewidth=0)
-            (drawn,) = axes.plot(line.places, line.mean, label=line.label, color=style.colour, linestyle=pattern)
+            (artist,) = axes.plot(line.places, line.mean, label=line.label, color=style.colour, linestyle=pattern)
             if line.faint:
-                drawn.set_alpha(0.65)
+                artist.set_alpha(0.65)
             else:
-                drawn.set(marker=style.marker, markersize=3)
+                artist.set(marker=style.marker, markersize=3)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.grid(visible=True, axis="y")
         axes.set(title=title, xlabel=x_label, ylabel=y_label)
-        # Below the axes, where no line can run into it; faint lines in a column of their own.
+        # Below the axes, where no line crosses it; faint lines in a separate column.
         handles = [line for _, line in sorted(enumerate(axes.lines), key=lambda pair: histories[pair[0]].faint)]
         columns = 2 if any(line.faint for line in histories) else 3
         figure.legend(handles=handles, loc="outside lower center", ncols=columns)

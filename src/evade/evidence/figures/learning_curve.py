@@ -1,88 +1,73 @@
-"""One run's learning curve: mean return of every evaluation over real steps."""
+"""Plot one run's learning curve: the mean score of every evaluation over real steps."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
-from numpy.typing import NDArray
 
 from evade.errors import FigureError
 from evade.evidence.figures.style import FAINT, INK, house_style, new_figure, save_figure, variant_style
+from evade.evidence.stats import Estimate, estimate
 
 MANY_POINTS = 40
-"""From so many evaluations on, single points are no longer marked."""
-
-
-class Curve(NamedTuple):
-    """What the curve shows of each evaluation."""
-
-    mean: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    """Sample deviation over the root of the number of episodes; 0 for a single episode."""
-
-
-def compute_curve(returns: Sequence[Sequence[float]]) -> Curve:
-    """Mean and standard error over the episodes of each evaluation; evaluations may differ in length."""
-    episodes = [np.asarray(evaluation, np.float64) for evaluation in returns]
-    errors = [each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else 0.0 for each in episodes]
-    return Curve(np.array([each.mean() for each in episodes]), np.array(errors))
+"""The number of evaluations from which single points are not marked."""
 
 
 def plot_learning_curve(
     path: Path,
     steps: Sequence[int],
-    returns: Sequence[Sequence[float]],
+    scores: Sequence[Sequence[float]],
     *,
     title: str,
     random_score: float | None,
     reference: tuple[str, float] | None,
     variant: str = "evade",
 ) -> None:
-    """Draw a run's learning curve as PNG.
+    """Save a run's learning curve as PNG.
 
     Args:
         path: the file, in .png.
         steps: real steps taken before each evaluation.
-        returns: the return of every episode of each evaluation.
-        title: what was trained.
-        random_score: mean return of random play, a dashed line; None for no line.
-        reference: name and mean return of something to compare with, another dashed line.
-        variant: whose colour the curve has.
+        scores: the score of every episode of each evaluation; evaluations may have different numbers of episodes.
+        title: the title of the figure.
+        random_score: mean score of random play, a dashed line; None for no line.
+        reference: name and mean score of a method to compare with, another dashed line; None for no line.
+        variant: the variant whose colour the curve has.
 
     Raises:
-        FigureError: the evaluations do not fit together, or the file cannot be written.
+        FigureError: an evaluation has no steps or no episodes, or the file cannot be written.
     """
-    if not len(steps) == len(returns) > 0 or not all(len(evaluation) for evaluation in returns):
+    if not len(steps) == len(scores) > 0 or not all(len(evaluation) for evaluation in scores):
         raise FigureError(
-            f"{len(steps)} step counts and returns of {[len(each) for each in returns]} episodes make no curve: "
-            "give one count and at least one episode for each evaluation."
+            f"{len(steps)} step counts and scores of {[len(each) for each in scores]} episodes make no curve: "
+            "give one step count and at least one episode per evaluation."
         )
     with house_style():
-        drawn = new_figure(6.4, 3.8)
-        axes = drawn.add_subplot()
-        draw_learning_curve(axes, steps, compute_curve(returns), variant_style(variant).colour)
+        figure = new_figure(6.4, 3.8)
+        axes = figure.add_subplot()
+        plot_curve(axes, steps, [estimate(evaluation) for evaluation in scores], variant_style(variant).colour)
         if random_score is not None:
-            _draw_level(axes, "random", random_score, FAINT)
+            _plot_level(axes, "random", random_score, FAINT)
         if reference is not None:
-            _draw_level(axes, *reference, INK)
+            _plot_level(axes, *reference, INK)
         axes.set_title(title)
         axes.legend(loc="best")
-        save_figure(drawn, path)
+        save_figure(figure, path)
 
 
-def draw_learning_curve(axes: Axes, steps: Sequence[int], curve: Curve, colour: str) -> None:
-    """Draw the mean as a line and the standard error as a band around it."""
+def plot_curve(axes: Axes, steps: Sequence[int], estimates: Sequence[Estimate], colour: str) -> None:
+    """Plot means as a line and standard errors as a band around it; without an error the band has no height."""
     marker = "o" if len(steps) < MANY_POINTS else ""
-    low, high = curve.mean - curve.standard_error, curve.mean + curve.standard_error
-    axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(steps, curve.mean, color=colour, marker=marker, markersize=3.5, label="mean return ± standard error")
+    mean = np.array([each.mean for each in estimates])
+    error = np.nan_to_num([each.standard_error for each in estimates])
+    axes.fill_between(steps, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(steps, mean, color=colour, marker=marker, markersize=3.5, label="mean score ± standard error")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlabel("real steps")
-    axes.set_ylabel("return per episode")
+    axes.set_ylabel("score per episode")
 
 
-def _draw_level(axes: Axes, name: str, level: float, colour: str) -> None:
+def _plot_level(axes: Axes, name: str, level: float, colour: str) -> None:
     axes.axhline(level, color=colour, linestyle="--", linewidth=1.2, label=f"{name}: {level:.4g}")

@@ -1,4 +1,4 @@
-"""Where one variant gains on another: the difference in every game."""
+"""Plot the improvement of one variant over another in every game."""
 
 from matplotlib.figure import Figure
 
@@ -7,7 +7,7 @@ from evade.evidence.stats import Interval, Scores, bootstrap_difference, estimat
 from evade.evidence.stats.scores import check_same_games
 
 
-def draw_improvement(
+def plot_improvement(
     first: Scores,
     second: Scores,
     names: tuple[str, str],
@@ -16,17 +16,17 @@ def draw_improvement(
     num_resamples: int = 20_000,
     seed: int = 0,
 ) -> Figure:
-    """The difference of the two means in each game with its 95 % interval, largest gain at the top.
+    """Plot the difference of the means in each game with its 95 % interval, largest gain at the top.
 
-    A bar has the colour of the variant that is ahead. Both need at least two runs of every game.
+    A bar has the colour of the better variant. Both need at least two runs of every game.
 
     Args:
         first: normalised scores of one variant.
-        second: of the other, on the same games.
+        second: normalised scores of the other in the same games.
         names: the two variants.
-        axis_label: the unit of the scores.
-        num_resamples: of the bootstrap.
-        seed: of the bootstrap.
+        axis_label: the label of the score axis.
+        num_resamples: bootstrap resamples.
+        seed: seed of the bootstrap.
     """
     check_same_games(first, second)
     gains = {game: estimate(first[game]).mean - estimate(second[game]).mean for game in first}
@@ -35,13 +35,13 @@ def draw_improvement(
     with house_style():
         figure = new_figure(COLUMN_WIDTH, 0.7 + 0.125 * len(games))
         axes = figure.subplots()
-        for place, game in enumerate(games):
+        for row, game in enumerate(games):
             style = ahead if gains[game] > 0 else behind
             interval = _interval(first, second, game, num_resamples, seed)
-            axes.barh(place, gains[game], height=0.7, color=style.colour, alpha=0.8)
-            axes.hlines(place, interval.low, interval.high, color=INK, linewidth=0.8)
+            axes.barh(row, gains[game], height=0.7, color=style.colour, alpha=0.8)
+            axes.hlines(row, interval.low, interval.high, color=INK, linewidth=0.8)
             across = axes.get_yaxis_transform()
-            axes.text(1.13, place, f"{gains[game]:+.2f}", transform=across, ha="right", va="center", fontsize=6)
+            axes.text(1.13, row, f"{gains[game]:+.2f}", transform=across, ha="right", va="center", fontsize=6)
         axes.axvline(0, color=INK, linewidth=0.6)
         axes.set_xlabel(f"{ahead.label} minus {behind.label}\n({axis_label})")
         name_rows(axes, games)

@@ -1,4 +1,4 @@
-"""Performance profiles: the share of runs above each score."""
+"""Plot performance profiles: the share of runs above each score."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, 
 from evade.evidence.stats import Scores, profile_with_band
 
 
-def draw_profiles(
+def plot_profiles(
     methods: Mapping[str, Scores],
     *,
     highest: float = 2.0,
@@ -18,17 +18,17 @@ def draw_profiles(
     num_resamples: int = 2_000,
     seed: int = 0,
 ) -> Figure:
-    """One falling line for each variant with its 95 % band; the higher line is the better one.
+    """Plot one decreasing line per variant with its 95 % band; higher is better.
 
     Args:
-        methods: normalised scores by variant; each needs at least two runs of a game.
-        highest: the right end of the axis.
-        axis_label: the unit of the scores.
-        num_resamples: of the bootstrap.
-        seed: of the bootstrap.
+        methods: normalised scores by variant; each needs at least two runs of some game.
+        highest: the right end of the score axis.
+        axis_label: the label of the score axis.
+        num_resamples: bootstrap resamples.
+        seed: seed of the bootstrap.
     """
     if not methods:
-        raise FigureError("there is nothing to draw: give the scores of at least one variant.")
+        raise FigureError("there is nothing to plot: give the scores of at least one variant.")
     thresholds = np.linspace(0, highest, 401)
     with house_style():
         figure = new_figure(COLUMN_WIDTH, 2.2)

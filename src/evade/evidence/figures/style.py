@@ -1,7 +1,7 @@
-"""How every figure looks: one colour, mark and line for each variant everywhere, sized for one column of a paper.
+"""The style of all figures: one colour, marker and line per variant, sized for one column of a paper.
 
-The colours start from the palette of Okabe and Ito (2008), which stays apart under the common colour blindnesses;
-marks and lines differ as well, so that no figure needs colour to be read.
+The colours start from the palette of Okabe and Ito (2008), which people with colour blindness can tell apart; markers
+and lines differ as well, so that no figure needs colour to be read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,54 +15,53 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from evade.errors import FigureError
+from evade.evidence.published import METHODS
+from evade.vocabulary.variants import VARIANTS, Line, Variant
 
 FigureFormat = Literal["png", "pdf", "svg"]
-"""The kinds of file a figure can be written to."""
+"""The file formats of figures."""
 
 COLUMN_WIDTH = 3.35
 """Inches: one column of a two-column paper."""
 RESOLUTION = 200
 """Dots per inch of bitmaps."""
 INK = "#222222"
-"""Axes and words."""
+"""Axes and text."""
 GRID = "#E3E3E3"
-"""Lines that only guide the eye."""
+"""Guide lines."""
 FAINT = "#8A8A8A"
-"""Words that only explain."""
+"""Secondary text and lines."""
 
 
 class VariantStyle(NamedTuple):
-    """How one variant is drawn."""
+    """The label, colour, marker and line of one variant or external method."""
 
     label: str
     colour: str
     marker: str
-    line: str | tuple[float, tuple[float, ...]]
-    """As matplotlib names it: a pattern, or an offset with lengths of ink and gap."""
+    line: Line
 
 
-_SIMPLE = VariantStyle("SimPLe(30)", "#4D4D4D", "s", "--")
-_INTERACTION = VariantStyle("Interaction", "#0072B2", "^", "-.")
-_WEIGHTING = VariantStyle("Weighting", "#009E73", "v", ":")
-_TRANSLATION = VariantStyle("Translation", "#CC79A7", "D", (0.0, (6.0, 1.0, 1.0, 1.0, 1.0, 1.0)))
-
-VARIANTS: Mapping[str, VariantStyle] = {
-    "simple": _SIMPLE,
-    "simple30": _SIMPLE,
-    "evade": VariantStyle("EVaDE-SimPLe", "#D55E00", "o", "-"),
-    "interaction": _INTERACTION,
-    "evade-interaction": _INTERACTION,
-    "weighting": _WEIGHTING,
-    "evade-weighting": _WEIGHTING,
-    "translation": _TRANSLATION,
-    "evade-translation": _TRANSLATION,
-    "simple15": VariantStyle("SimPLe", "#999999", "s", ":"),
-    "curl": VariantStyle("CURL", "#56B4E9", "P", "-."),
-    "otrainbow": VariantStyle("OTRainbow", "#E69F00", "X", ":"),
-    "der": VariantStyle("Eff. Rainbow", "#8C6D00", "*", "-."),
+EXTERNAL: Mapping[str, VariantStyle] = {
+    "simple15": VariantStyle(METHODS["simple15"], "#999999", "s", ":"),
+    "curl": VariantStyle(METHODS["curl"], "#56B4E9", "P", "-."),
+    "otrainbow": VariantStyle(METHODS["otrainbow"], "#E69F00", "X", ":"),
+    "der": VariantStyle(METHODS["der"], "#8C6D00", "*", "-."),
     "random": VariantStyle("Random", "#BBBBBB", ".", ":"),
 }
-"""Every variant that has a colour of its own, by our name and by the one `published` has for the paper's agent."""
+"""Methods that are none of our variants."""
+
+
+def _style(variant: Variant) -> VariantStyle:
+    return VariantStyle(variant.label, variant.colour, variant.marker, variant.line)
+
+
+STYLES: Mapping[str, VariantStyle] = {
+    **{variant.name: _style(variant) for variant in VARIANTS.values()},
+    **{variant.paper_method: _style(variant) for variant in VARIANTS.values() if variant.paper_method},
+    **EXTERNAL,
+}
+"""By variant, by the paper's method (`Variant.paper_method`) and by external method."""
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -91,7 +90,7 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "lines.linewidth": 1.3,
     "figure.dpi": RESOLUTION,
-    # Letters stay letters, so that text in a figure can be searched and edited.
+    # Text is stored as text, not as outlines, so that it can be searched and edited.
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "evade",
@@ -99,26 +98,26 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def variant_style(variant: str) -> VariantStyle:
-    """How a variant is drawn; one that is not listed is a grey named by itself."""
-    return VARIANTS.get(variant, VariantStyle(variant, "#7F7F7F", "h", "-"))
+    """The style of a variant or method; an unknown one is grey and labelled with its name."""
+    return STYLES.get(variant, VariantStyle(variant, "#7F7F7F", "h", "-"))
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Make figures inside the block look as all others; matplotlib's own settings come back after it."""
+    """Apply the common style inside the block; matplotlib's settings are restored after it."""
     with mpl.rc_context(_SETTINGS):
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure in inches that needs no screen; its parts arrange themselves."""
+    """Make an empty figure of a size in inches, with constrained layout and without a display."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """One row for each name from top to bottom, with guide lines instead of a frame."""
+    """Label one row per name from top to bottom, with guide lines instead of a frame."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.45, -0.55)
     axes.tick_params(axis="y", length=0)
@@ -127,14 +126,14 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure; the file's ending says how. The same figure gives the same bytes.
+    """Save a figure in the format of the file's ending. The same figure gives the same bytes.
 
     Raises:
-        FigureError: the ending is not a known one, or the file cannot be written.
+        FigureError: the ending is unknown, or the file cannot be written.
     """
     ending = path.suffix.lstrip(".")
     if ending not in get_args(FigureFormat):
-        raise FigureError(f"{path.name} cannot be written: end its name in .{', .'.join(get_args(FigureFormat))}.")
+        raise FigureError(f"Invalid figure file {path.name}: must end in .{', .'.join(get_args(FigureFormat))}.")
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[ending]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The paper's evidence, recomputed from its own runs and held against what it prints."""
+"""The paper's numbers, recomputed from its runs and compared with the printed ones."""
 
 from evade.evidence.paper.disagreements import Disagreement, find_disagreements
 from evade.evidence.paper.recompute import ABLATION, HEADLINE, ablation_scores, headline_scores

@@ -1,4 +1,4 @@
-"""The paper's comparisons of methods over all games: headline, intervals, significance, ablation."""
+"""The paper's comparisons over all games: headline, intervals, significance, ablation."""
 
 from evade.evidence.paper.beside import beside, printed_record
 from evade.evidence.paper.recompute import (
@@ -32,7 +32,7 @@ from evade.evidence.stats.tables import Cell, interval_columns
 
 
 def headline_table() -> Table:
-    """Table `tab:EVADE_sota`, with the IQM that the text gives."""
+    """Table `tab:EVADE_sota`, with the IQM from the text."""
     scores = headline_scores()
     best = best_of_counts(scores)
     rows: list[list[Cell]] = []
@@ -63,12 +63,12 @@ def headline_table() -> Table:
             *beside("Best", "best_of"),
         ],
         rows,
-        ["IQM needs single runs; of the other methods the paper gives only means."],
+        ["IQM needs single runs; the paper prints only means of the other methods."],
     )
 
 
 def intervals_table(num_resamples: int, seed: int) -> Table:
-    """Every aggregate of the methods with runs, with the intervals the paper leaves out."""
+    """Tabulate all aggregates of the methods with runs, with intervals, which the paper does not print."""
     rows: list[list[Cell]] = []
     for games, scores in ((26, headline_scores()), (12, ablation_scores())):
         for method in filter(has_runs, scores):
@@ -77,7 +77,7 @@ def intervals_table(num_resamples: int, seed: int) -> Table:
             rows.append([label(method), games, 5, *cells])
     names = {"Mean HNS": "mean_hns", "Median": "median_hns", "IQM": "iqm", "Optimality gap": "optimality_gap"}
     return Table(
-        "How sure: 95 % intervals",
+        "Aggregates with 95 % intervals",
         [
             Column("Method", "method"),
             Column("Games", "num_games"),
@@ -90,7 +90,7 @@ def intervals_table(num_resamples: int, seed: int) -> Table:
 
 
 def significance_table(num_resamples: int, seed: int) -> Table:
-    """The paired t-test of section Results, with what belongs to it."""
+    """Tabulate the paired t-test of section Results, with effect size and probability of improvement."""
     evade, simple = headline_scores()["evade"], headline_scores()["simple30"]
     test = paired_t_test(evade, simple)
     better = improvement_interval(evade, simple, num_resamples=num_resamples, seed=seed)
@@ -117,7 +117,7 @@ def significance_table(num_resamples: int, seed: int) -> Table:
 
 
 def ablation_table() -> Table:
-    """The lower part of table `tab:EVADE_ablation`."""
+    """Table `tab:EVADE_ablation`, lower part."""
     scores = ablation_scores()
     rows: list[list[Cell]] = [
         [

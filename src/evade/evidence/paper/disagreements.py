@@ -1,4 +1,4 @@
-"""Where the paper's text or tables disagree with the paper's own data."""
+"""Statements of the paper that disagree with its own data."""
 
 from decimal import Decimal
 from typing import NamedTuple
@@ -8,9 +8,9 @@ from evade.evidence.published import PrintedValue, game_runs, read_means, read_p
 from evade.evidence.stats import estimate
 
 CLAIMED_SUPERHUMAN = ("Asterix", "Boxing", "CrazyClimber", "Freeway", "Krull")
-"""The games in which, by the paper's section Results, EVaDE-SimPLe surpasses the human."""
+"""The games in which EVaDE-SimPLe surpasses the human, according to the paper's section Results."""
 CLAIMED_ADDED_PARAMETERS = 0.43e6
-"""What, by the paper's section Ablation Studies, all event layers together add to the reward model."""
+"""The parameters that all event layers add to the reward model, according to the section Ablation Studies."""
 
 
 class Disagreement(NamedTuple):
@@ -23,17 +23,17 @@ class Disagreement(NamedTuple):
 
 
 def find_disagreements() -> list[Disagreement]:
-    """All of them: three in the text, then every number of a table that its runs do not give."""
+    """Find all: three in the text, then every number of a table that does not follow from the printed runs."""
     numbers = [*read_printed(), *(row for row in _mean_values() if row.method in ("simple30", "evade"))]
     wrong = [value for value in numbers if value.metric != "p_value" and not agrees(value.printed, recompute(value))]
     return [_p_value(), _superhuman_games(), _added_parameters(), *map(_number, wrong)]
 
 
 def agrees(printed: str, value: float) -> bool:
-    """Whether a value rounds to the printed number, at the digits that are printed."""
+    """Whether a value rounds to the printed number, at its printed digits."""
     exponent = Decimal(printed).as_tuple().exponent
     assert isinstance(exponent, int), "printed numbers are finite"
-    # The small surplus lets a value through that lies on the border and is not exact in binary.
+    # The tolerance accepts a value on the rounding border that is not exact in binary.
     return abs(value - float(printed)) <= 0.5 * 10.0 ** min(exponent, 0) + 1e-9
 
 
@@ -43,10 +43,10 @@ def superhuman_games() -> list[str]:
 
 
 def added_parameters(share_last_stage: bool) -> int:
-    """How many parameters the event layers add to SimPLe's deterministic model.
+    """Count the parameters that the event layers add to SimPLe's deterministic model.
 
     Every noisy weight has a mean and a sigma. The maps before the fifth up stage have 256 channels, before the
-    sixth 128; the sixth stage is a 4x4 kernel from 128 to 64 channels. If it is shared, it adds only its sigmas.
+    sixth 128; the sixth stage is a 4x4 kernel from 128 to 64 channels. A shared last stage adds only its sigmas.
     """
     widths = (256, 128)
     translation = sum(5 * channels for channels in widths)
@@ -57,7 +57,7 @@ def added_parameters(share_last_stage: bool) -> int:
 
 
 def _mean_values() -> list[PrintedValue]:
-    """The printed mean scores in the form of the other printed values; their digits are those of the file."""
+    """The printed mean scores as `PrintedValue`s, with the digits of the CSV file."""
     return [PrintedValue(row.method, row.game, "mean", f"{row.score:.10g}", row.table) for row in read_means()]
 
 
@@ -92,7 +92,7 @@ def _added_parameters() -> Disagreement:
         "section Ablation Studies, parameters added by EVaDE",
         f"{CLAIMED_ADDED_PARAMETERS / 1e6:.2f}M, last stage shared",
         f"{shared / 1e6:.4f}M shared, {own / 1e6:.4f}M unshared",
-        "The printed count needs a last layer of the reward path's own; the text says its weights are shared.",
+        "The printed count requires a separate last layer in the reward path; the text says its weights are shared.",
     )
 
 

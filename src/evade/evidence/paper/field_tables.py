@@ -1,4 +1,4 @@
-"""The wider field, as others published it."""
+"""Tables of other methods: published aggregates and costs."""
 
 from evade.evidence.published import read_anchor_costs, read_anchors
 from evade.evidence.stats import Column, Table
@@ -6,7 +6,7 @@ from evade.evidence.stats.tables import Cell
 
 
 def anchors_table() -> Table:
-    """One line for each method and source."""
+    """Tabulate published aggregates, one row per method and source."""
     metrics = {
         "mean_hns": "Mean HNS",
         "median_hns": "Median",
@@ -25,7 +25,7 @@ def anchors_table() -> Table:
         numbers = [values.get(metric) for metric in list(metrics)[:-1]]
         rows.append([name, runs or None, *numbers, counted, certainty, source])
     return Table(
-        "The wider field on Atari 100K",
+        "Other methods on Atari 100K",
         [
             Column("Method", "method"),
             Column("Runs", "runs_per_game"),
@@ -39,10 +39,10 @@ def anchors_table() -> Table:
 
 
 def costs_table() -> Table:
-    """What a run costs, in its source's words."""
+    """Tabulate the cost of one run, as its source states it."""
     names = {anchor.method: anchor.label for anchor in read_anchors()}
     return Table(
-        "What one run costs",
+        "Cost of one run",
         [
             Column("Method", "method"),
             Column("Cost", "cost"),

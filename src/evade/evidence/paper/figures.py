@@ -1,4 +1,4 @@
-"""The paper's evidence as figures."""
+"""The figures of the paper's data."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -6,22 +6,22 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from evade.evidence.figures import FigureFormat, draw_aggregates, draw_improvement, draw_profiles, save_figure
+from evade.evidence.figures import FigureFormat, plot_aggregates, plot_improvement, plot_profiles, save_figure
 from evade.evidence.paper.recompute import ablation_scores, headline_scores
 
 
 def save_figures(folder: Path, form: FigureFormat = "png", seed: int = 0) -> list[Path]:
-    """Draw every figure of the paper's data and write them into a folder, which is made when it does not exist."""
-    return [save_figure(draw(seed=seed), folder / f"{name}.{form}") for name, draw in _figures().items()]
+    """Save every figure of the paper's data into a folder, which is created if missing, and return their paths."""
+    return [save_figure(plot(seed=seed), folder / f"{name}.{form}") for name, plot in _plots().items()]
 
 
-def _figures() -> Mapping[str, Callable[..., Figure]]:
+def _plots() -> Mapping[str, Callable[..., Figure]]:
     headline, ablation = headline_scores(), ablation_scores()
     pair = {name: headline[name] for name in ("simple30", "evade")}
     return {
-        "headline": partial(draw_aggregates, headline),
-        "ablation": partial(draw_aggregates, ablation),
-        "profile": partial(draw_profiles, pair),
-        "ablation-profile": partial(draw_profiles, ablation),
-        "improvement": partial(draw_improvement, headline["evade"], headline["simple30"], ("evade", "simple30")),
+        "headline": partial(plot_aggregates, headline),
+        "ablation": partial(plot_aggregates, ablation),
+        "profile": partial(plot_profiles, pair),
+        "ablation-profile": partial(plot_profiles, ablation),
+        "improvement": partial(plot_improvement, headline["evade"], headline["simple30"], ("evade", "simple30")),
     }

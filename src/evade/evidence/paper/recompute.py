@@ -1,4 +1,4 @@
-"""Every number the paper's tables print, computed again from its runs."""
+"""Recompute every number of the paper's tables from its runs."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -28,7 +28,7 @@ _METRICS: dict[str, Metric] = {"mean_hns": "mean", "median_hns": "median", "iqm"
 
 
 def has_runs(method: str) -> bool:
-    """Whether the paper prints this method's single runs, and not only its means."""
+    """Whether the paper prints single runs of this method, not only means."""
     return any(row.method == method for row in read_runs())
 
 
@@ -49,13 +49,13 @@ def ablation_scores() -> Mapping[str, Scores]:
 
 
 def record(method: str, table: str) -> Record:
-    """Wins and losses as the table counts them: against EVaDE-SimPLe, in the ablation against SimPLe(30)."""
+    """Count wins and losses as the table does: against EVaDE-SimPLe, or SimPLe(30) in the ablation."""
     scores, opponent = (ablation_scores(), "simple30") if table == ABLATION_TABLE else (headline_scores(), "evade")
     return wins_and_losses(scores[method], scores[opponent])
 
 
 def recompute(value: PrintedValue) -> float:
-    """The number that the paper's runs give in place of a printed one."""
+    """Recompute a printed number from the paper's runs."""
     scores = ablation_scores() if value.table == ABLATION_TABLE else headline_scores()
     if value.game:
         return float(getattr(estimate(game_scores(value.method)[value.game]), value.metric))
@@ -74,10 +74,10 @@ def _printed() -> dict[tuple[str, str, str, str], str]:
 
 
 def printed(method: str, metric: str, table: str, game: str = "") -> str | None:
-    """What the paper prints, as text; None where it prints nothing."""
+    """The number that the paper prints, as text; None if it prints none."""
     return _printed().get((method, metric, table, game))
 
 
 def label(method: str) -> str:
-    """The name the paper's tables give a method."""
+    """The method's name in the paper's tables."""
     return METHODS[method]

@@ -1,4 +1,4 @@
-"""The paper's tables of scores, game by game: the ablation, every run, all means."""
+"""The paper's tables of scores per game: ablation, single runs, means."""
 
 from evade.evidence.paper.beside import beside, printed_estimate
 from evade.evidence.paper.recompute import ABLATION, HEADLINE, has_runs, label
@@ -8,13 +8,13 @@ from evade.evidence.stats.tables import Cell
 
 
 def ablation_games_table() -> Table:
-    """The upper part of table `tab:EVADE_ablation`: for each game a recomputed line and the printed one."""
+    """Table `tab:EVADE_ablation`, upper part: for each game a recomputed row and the printed one."""
     rows: list[list[Cell]] = []
     for game in game_runs("evade-interaction"):
         rows.append([game, "runs", *(estimate(game_scores(method)[game]) for method in ABLATION)])
         rows.append([game, "printed", *(printed_estimate(method, game) for method in ABLATION)])
     return Table(
-        "Ablation, each game: mean score ± one standard error over 5 runs",
+        "Ablation, each game: mean score ± standard error over 5 runs",
         [
             Column("Game", "game"),
             Column("Source", "source"),
@@ -33,7 +33,7 @@ def runs_table() -> Table:
         if game in game_scores(method)
     ]
     return Table(
-        "Every run the paper prints",
+        "All runs printed in the paper",
         [
             Column("Game", "game"),
             Column("Method", "method"),

@@ -21,26 +21,26 @@ TableName = Literal[
     "costs",
     "disagreements",
 ]
-"""The tables of `evade paper`, in the order they are printed."""
+"""The tables of `evade paper`, in printing order."""
 
 Builder: TypeAlias = Callable[[int, int], Table]
-"""From the number of bootstrap resamples and their seed to a table."""
+"""A function from the number of bootstrap resamples and their seed to a table."""
 
 
 def build_tables(names: Iterable[TableName], num_resamples: int = 20_000, seed: int = 0) -> list[Table]:
-    """The tables asked for; resamples and seed concern those with intervals."""
+    """Build the named tables; resamples and seed are for the intervals."""
     return [TABLES[name](num_resamples, seed) for name in names]
 
 
 def disagreements_table() -> Table:
-    """Every statement of the paper that its own data contradict."""
+    """Tabulate the statements of the paper that its own data contradict."""
     return Table(
-        "Where the paper and its own data disagree",
+        "Disagreements between the paper and its own data",
         [
             Column("Where", "where"),
             Column("Printed", "printed"),
-            Column("From the data", "recomputed"),
-            Column("What follows", "explanation"),
+            Column("Recomputed", "recomputed"),
+            Column("Explanation", "explanation"),
         ],
         [list(row) for row in find_disagreements()],
     )
@@ -62,4 +62,4 @@ TABLES: dict[TableName, Builder] = {
     "costs": _without_resamples(costs_table),
     "disagreements": _without_resamples(disagreements_table),
 }
-"""Each table's builder."""
+"""The builder of each table."""

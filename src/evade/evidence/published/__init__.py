@@ -1,7 +1,7 @@
-"""Numbers other people published, as data: the paper's runs, its tables, and aggregates of the wider field.
+"""Published numbers as data: the paper's runs and tables, aggregates of other methods, MinAtar reference scores.
 
-Each file is tidy (one value per row) and every row says where its number comes from. The paper's own tables are
-named by their label in its source (`tab:all_scores` and so on). Scores stand exactly as printed.
+Each file is tidy (one value per row) and every row names its source. The paper's tables are named by their label in
+its LaTeX source (`tab:all_scores` and so on). Scores are exactly as printed.
 """
 
 from evade.evidence.published.anchors import (

@@ -1,7 +1,7 @@
-"""Published aggregates of the wider field on Atari 100K, reference scores of MinAtar, and how sure each number is.
+"""Published aggregates of other methods on Atari 100K and reference scores of MinAtar, with the certainty of each.
 
-Protocols differ between methods (final checkpoint or best, number of episodes, training or evaluation scores), and
-one method varies between sources as much as many claimed gains: read these as anchors, not as a ranking.
+Protocols differ between methods (final or best checkpoint, number of episodes, training or evaluation scores), and
+one method's numbers vary between sources by as much as many claimed gains: these are anchors, not a ranking.
 """
 
 from functools import cache
@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, cast
 from evade.evidence.published.rows import read_rows
 
 Certainty = Literal["computed", "read", "recalled"]
-"""`computed` by one script from published scores; `read` in the named source; `recalled` from the literature and not
-verified: check it before quoting it."""
+"""`computed` by one script from published scores; `read` in the named source; `recalled` from memory of the literature
+and not verified."""
 
 
 class Anchor(NamedTuple):
@@ -30,7 +30,7 @@ class Anchor(NamedTuple):
 
 
 class AnchorCost(NamedTuple):
-    """What one run of a method costs, in its source's words."""
+    """The cost of one run of a method, as its source states it."""
 
     method: str
     cost: str

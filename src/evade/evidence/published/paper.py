@@ -1,9 +1,9 @@
-"""The EVaDE paper's data: every run it prints, every mean, and what its tables say about them.
+"""The EVaDE paper's data: every printed run, mean and aggregate.
 
-Games are spelt as the Arcade Learning Environment spells them; the paper writes both JamesBond and Jamesbond.
-Methods have short names:
+Games are spelt as in the Arcade Learning Environment; the paper writes both JamesBond and Jamesbond. Methods have short
+names:
 
-- `simple15`: SimPLe as its authors published it, 15 iterations; `simple30`: the same agent as the paper trained it;
+- `simple15`: SimPLe as its authors published it, 15 iterations; `simple30`: SimPLe as the paper trained it;
 - `evade`: all three event layers; `evade-interaction`, `evade-weighting`, `evade-translation`: one of them;
 - `curl`, `otrainbow` (Overtrained Rainbow), `der` (Data-Efficient Rainbow).
 """
@@ -25,7 +25,7 @@ METHODS: dict[str, str] = {
     "evade-translation": "Trans. Layer",
     "evade": "EVaDE-SimPLe",
 }
-"""Every method of the paper and the name its tables print."""
+"""The label of each method in the paper's tables."""
 
 
 class RunScore(NamedTuple):
@@ -34,7 +34,7 @@ class RunScore(NamedTuple):
     method: str
     game: str
     run: int
-    """Counted from 1, in the order of the table; runs of two methods with one number have nothing in common."""
+    """Counted from 1, in the order of the table. Equal numbers of two methods do not mean equal seeds."""
     score: float
     table: str
 
@@ -49,7 +49,7 @@ class MeanScore(NamedTuple):
 
 
 class HumanRandom(NamedTuple):
-    """The two scores that human-normalised scores are measured with."""
+    """The reference scores of human normalisation in one game."""
 
     game: str
     human: float
@@ -58,11 +58,11 @@ class HumanRandom(NamedTuple):
 
 
 class PrintedValue(NamedTuple):
-    """One number as the paper prints it; kept as text, because its digits say how exact it claims to be."""
+    """One number as the paper prints it, kept as text because its digits state its precision."""
 
     method: str
     game: str
-    """Empty for a value over all games of the table."""
+    """Empty for an aggregate over all games of the table."""
     metric: str
     printed: str
     table: str
@@ -96,12 +96,12 @@ def read_human_random() -> tuple[HumanRandom, ...]:
 
 @cache
 def read_printed() -> tuple[PrintedValue, ...]:
-    """What the paper prints about its data, except the mean scores that `read_means` gives."""
+    """Every other number the paper prints about its data; mean scores are in `read_means`."""
     return tuple(PrintedValue(**row) for row in read_rows("printed.csv"))
 
 
 def game_runs(method: str) -> dict[str, tuple[float, ...]]:
-    """A method's scores in each game, one for each run, in the order of the paper's tables.
+    """A method's scores in each game, one per run, in the order of the paper's tables.
 
     Raises:
         UnknownMethod: the paper prints no single runs of this method.
@@ -126,7 +126,7 @@ def game_means(method: str) -> dict[str, float]:
 
 
 def game_scores(method: str) -> dict[str, tuple[float, ...]]:
-    """A method's runs in each game; where only means are printed, each mean stands as one run.
+    """A method's runs in each game; if only means are printed, each mean counts as one run.
 
     Raises:
         UnknownMethod: the paper has no such method.

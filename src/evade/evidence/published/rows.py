@@ -1,10 +1,10 @@
-"""Reading a CSV file that is shipped inside the package."""
+"""Read the CSV files of this package."""
 
 import csv
 from importlib.resources import files
 
 
 def read_rows(name: str) -> list[dict[str, str]]:
-    """All rows of one of this package's CSV files, each by column name, as text."""
+    """Read all rows of a CSV file as text by column name."""
     text = files("evade.evidence.published").joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

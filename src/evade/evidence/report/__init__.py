@@ -1,4 +1,4 @@
-"""A page that shows what runs achieved, each number linked to the raw episodes behind it. No torch here."""
+"""A static HTML report of runs, with every number linked to its raw episodes. No torch here."""
 
 from evade.evidence.report.build import write_report
 from evade.evidence.report.verify import verify_report

@@ -1,4 +1,4 @@
-"""The files of a report: pages and raw data as text, figures, videos; the front page is written last."""
+"""Write the files of a report: figures, videos, raw data and pages; the front page is written last."""
 
 import json
 import shutil
@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from evade.errors import ReportError
 from evade.evidence.figures import save_figure, variant_style
-from evade.evidence.report.chapters import draw_picture, fill_chapters
-from evade.evidence.report.groups import MEASURES, Entry, Group, Measure, arrange
+from evade.evidence.report.chapters import fill_chapters, list_measures, plot_picture
+from evade.evidence.report.groups import Entry, Group, arrange
+from evade.evidence.report.measures import Measure
 from evade.evidence.report.numbers import cost, final_score, headline, summarise
 from evade.evidence.results import RunResult
 from evade.runs.files import TEMPORARY, encode_json, written_whole
@@ -21,15 +22,17 @@ FRONT_PAGE = "index.html"
 
 
 def write_report(runs: Sequence[RunResult], folder: Path) -> Path:
-    """Write the report into a folder and return the front page; what an earlier report left there is replaced.
+    """Write the report into a folder, replacing the files of an earlier report, and return the front page.
 
     Raises:
-        ReportError: the runs do not belong into one report, or the folder cannot be written.
+        ProtocolMismatch: runs of one game were evaluated by different protocols.
+        RunError: a run is given twice.
+        ReportError: the folder is a run, or cannot be written.
     """
     if (folder / "config.json").exists():
         raise ReportError(f"{folder} is a run: choose another folder for the report.")
     groups = arrange(runs)
-    for name, figure in draw_figures(groups).items():
+    for name, figure in plot_figures(groups).items():
         save_figure(figure, folder / name)
     for entry in (entry for group in groups for entry in group.entries):
         for video, name in videos(entry).items():
@@ -40,7 +43,7 @@ def write_report(runs: Sequence[RunResult], folder: Path) -> Path:
 
 
 def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
-    """Every page and data file by its place in the folder, the front page last; equal runs give equal bytes."""
+    """Render every page and data file by its path in the folder, the front page last; equal runs give equal bytes."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -57,17 +60,17 @@ def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
     return files
 
 
-def draw_figures(groups: Sequence[Group]) -> dict[str, Figure]:
-    """Every figure by its place in the folder."""
+def plot_figures(groups: Sequence[Group]) -> dict[str, Figure]:
+    """Plot every figure, by its path in the folder."""
     return {
-        picture.file: draw_picture(chapter, picture)
+        picture.file: plot_picture(chapter, picture)
         for chapter in fill_chapters(groups)
         for picture in chapter.pictures
     }
 
 
 def videos(entry: Entry) -> dict[Path, str]:
-    """The run's videos, and where each goes in the folder."""
+    """The run's videos, and the path of each in the report's folder."""
     found = sorted(path for path in entry.run.folder.media.glob("*.mp4") if not path.name.startswith(TEMPORARY))
     return {path: f"media/{entry.key}-{path.name}" for path in found}
 
@@ -85,7 +88,7 @@ def _write(path: Path, content: bytes | Path) -> None:
 
 
 def _raw(run: RunResult) -> dict[str, Any]:
-    """All that the numbers of a run come from."""
+    """The raw data of a run, from which all its numbers are computed."""
     return {
         "settings": run.settings,
         "fingerprint": run.fingerprint,
@@ -114,6 +117,7 @@ def _run(group: Group, entry: Entry) -> dict[str, Any]:
         "entry": entry,
         "group": group,
         "score": final_score(group, entry),
+        "num_episodes": len(entry.run.final_scores) if entry.run.is_finished else 0,
         "cost": cost(entry),
         "videos": [(path.stem, name) for path, name in videos(entry).items()],
         "settings": json.dumps(entry.run.settings, indent=2, ensure_ascii=False),
@@ -121,8 +125,8 @@ def _run(group: Group, entry: Entry) -> dict[str, Any]:
 
 
 def _sections(group: Group) -> list[dict[str, Any]]:
-    """What was measured, where, in which run: the raw numbers and their mean."""
-    return [{"measure": measure, "places": _places(group, measure)} for measure in MEASURES]
+    """For each measure, position and run: the raw samples and their mean."""
+    return [{"measure": measure, "places": _places(group, measure)} for measure in list_measures()]
 
 
 def _places(group: Group, measure: Measure) -> list[tuple[int, list[dict[str, Any]]]]:

@@ -1,14 +1,20 @@
-"""The chapters of a report that have figures: which lines each figure shows, and the numbers behind them."""
+"""The chapters of a report that have figures: one question asked of every game.
+
+To add a chapter, add an entry to `CHAPTERS`. A metric with "report" in `Metric.shown` that no chapter shows gets a
+chapter of its own.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure
 
 from evade.evidence.figures import variant_style
-from evade.evidence.figures.histories import History, draw_histories
-from evade.evidence.report.groups import DREAM, EVALUATIONS, REAL, SIGMA, Group, Measure
+from evade.evidence.figures.histories import History, plot_histories
+from evade.evidence.report.groups import Group
+from evade.evidence.report.measures import EVALUATIONS, FINAL, Measure, as_title, measure_metric, metric_key, with_unit
 from evade.evidence.report.numbers import Point, history
+from evade.vocabulary.metrics import METRICS, Metric, describe
 
 
 @dataclass(frozen=True)
@@ -23,44 +29,95 @@ class Line:
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure: a game with all its variants."""
+    """One figure: all variants of a game."""
 
     game: str
     axis: str
     file: str
-    """Its place in the report's folder."""
+    """Its path in the report's folder."""
     lines: list[Line]
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """The same question asked of every game."""
+    """A title, a text and one figure per game."""
 
     key: str
+    """Safe in links and file names."""
     title: str
     unit: str
+    """The label of the vertical axis."""
+    text: str
+    """What the figures show and how to read them."""
     measures: tuple[Measure, ...]
-    """The second one is drawn faint beside the first, in the same colour."""
+    """The second one is plotted faint beside the first, in the same colour."""
     pictures: tuple[Picture, ...] = ()
 
 
 CHAPTERS = (
-    Chapter("curves", "Learning curves", "return per episode", (EVALUATIONS,)),
-    Chapter("dreams", "Dream against game from the same starts", "return of a dream's length", (DREAM, REAL)),
-    Chapter("sigma", "Sigma over time", "mean sigma", (SIGMA,)),
+    Chapter(
+        "curves",
+        "Learning curves",
+        with_unit("evaluate/score"),
+        "The scores of the evaluations during training: mean over runs, with a band of one standard error; for a "
+        "single run, over its episodes.",
+        (EVALUATIONS,),
+    ),
+    Chapter(
+        "dreams",
+        "Dream and game from the same starts",
+        f"clipped return ({describe('faithfulness/dream_return').unit})",
+        "The clipped reward that the policy collects within the dream's horizon from the same start states, in the "
+        "game and in the dream. The two are directly comparable: a dream far above the game means that the policy "
+        "exploits errors of the world model.",
+        (
+            measure_metric("faithfulness/dream_return", short="dream"),
+            measure_metric("faithfulness/game_return", short="game"),
+        ),
+    ),
+    Chapter(
+        "sigma",
+        "Sigma over time",
+        with_unit("posterior/sigma"),
+        "The width of the posterior over the event layers' weights at each draw: mean sigma over layers and runs, with "
+        "a band of one standard error.",
+        (measure_metric("posterior/sigma"),),
+    ),
 )
+"""In the order of the page."""
+
+
+def list_chapters() -> list[Chapter]:
+    """`CHAPTERS`, then a chapter for each other metric that the vocabulary shows in reports."""
+    shown = {measure.key for chapter in CHAPTERS for measure in chapter.measures}
+    others = [
+        metric for metric in METRICS.values() if "report" in metric.shown and metric_key(metric.name) not in shown
+    ]
+    return [*CHAPTERS, *map(_metric_chapter, others)]
+
+
+def list_measures() -> list[Measure]:
+    """The final evaluation and all measures of the chapters."""
+    return [FINAL, *(measure for chapter in list_chapters() for measure in chapter.measures)]
 
 
 def fill_chapters(groups: Sequence[Group]) -> list[Chapter]:
-    """The chapters with their pictures; what nobody measured has no picture, and no chapter if no game has one."""
-    filled = [Chapter(c.key, c.title, c.unit, c.measures, tuple(_pictures(c, groups))) for c in CHAPTERS]
+    """Add each chapter's pictures, one per game that has samples; chapters without pictures are left out."""
+    filled = [replace(chapter, pictures=tuple(_pictures(chapter, groups))) for chapter in list_chapters()]
     return [chapter for chapter in filled if chapter.pictures]
 
 
-def draw_picture(chapter: Chapter, picture: Picture) -> Figure:
-    """The picture as a figure."""
+def plot_picture(chapter: Chapter, picture: Picture) -> Figure:
+    """Plot one picture of a chapter."""
     lines = [_history(line) for line in picture.lines]
-    return draw_histories(lines, title=picture.game, x_label=picture.axis, y_label=chapter.unit)
+    return plot_histories(lines, title=picture.game, x_label=picture.axis, y_label=chapter.unit)
+
+
+def _metric_chapter(metric: Metric) -> Chapter:
+    name = metric.name
+    healthy = f" Healthy: {metric.healthy}." if metric.healthy else ""
+    text = f"The metric {name}: mean over runs, with a band of one standard error.{healthy}"
+    return Chapter(metric_key(name), as_title(metric.label), with_unit(name), text, (measure_metric(name),))
 
 
 def _pictures(chapter: Chapter, groups: Sequence[Group]) -> list[Picture]:
@@ -79,7 +136,7 @@ def _lines(measures: Sequence[Measure], groups: Sequence[Group]) -> list[Line]:
     for group in groups:
         name = variant_style(group.variant).label + (f" ({group.preset})" if several_presets else "")
         for measure in measures:
-            label = name if len(measures) == 1 else f"{name}, {measure.key}"
+            label = f"{name}, {measure.short}" if measure.short else name
             lines.append(Line(label, group.variant, history(group, measure), faint=measure is not measures[0]))
     return [line for line in lines if line.points]
 

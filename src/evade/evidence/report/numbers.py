@@ -1,11 +1,12 @@
-"""The numbers of a report: each with its key, its digits, and a link to what it was computed from."""
+"""The numbers of a report, each with a key, its digits and a link to the raw samples."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evade.evidence.report.groups import FINAL, Entry, Group, Measure
-from evade.evidence.stats import Estimate, bootstrap_intervals, estimate
+from evade.evidence.report.groups import Entry, Group
+from evade.evidence.report.measures import FINAL, Measure
+from evade.evidence.stats import bootstrap_intervals, estimate
 
 
 @dataclass(frozen=True)
@@ -15,13 +16,13 @@ class Number:
     key: str
     value: float
     source: str
-    """Link to the raw numbers, from the page that shows it."""
+    """Link to the raw samples, from the page that shows the number."""
     scale: float | None = None
-    """The number it stands beside and takes its number of digits from."""
+    """The number beside it that decides its number of digits; None for itself."""
 
     @property
     def text(self) -> str:
-        """Its digits on the page: enough to compare and few enough to read."""
+        """The number as the page shows it, with about three significant digits."""
         size = abs(self.value if self.scale is None else self.scale)
         if size >= 1000:
             return f"{self.value:,.0f}"
@@ -32,38 +33,36 @@ class Number:
 
 @dataclass(frozen=True)
 class Point:
-    """A group's mean at one place of the axis."""
+    """A group's mean at one position of the axis."""
 
     place: int
     mean: Number
     error: Number | None
-    """Standard error over runs; over the raw numbers of a single run; None if there is only one."""
+    """Standard error over runs, or over the samples of a single run; None for a single sample."""
     num_runs: int
 
 
 @dataclass(frozen=True)
 class Headline:
-    """How good a group is, and how sure that is."""
+    """A group's final score with its interval."""
 
     mean: Number
     low: Number | None
     high: Number | None
     basis: str
-    """What the interval speaks of."""
+    """What the interval was computed over."""
 
 
 def summarise(key: str, values: Sequence[float], source: str) -> tuple[Number, Number | None]:
-    """Mean and standard error of raw numbers."""
-    found: Estimate = estimate(values)
-    mean = Number(f"{key}/mean", found.mean, source)
-    if math.isnan(found.standard_error):
-        return mean, None
-    return mean, Number(f"{key}/standard-error", found.standard_error, source, found.mean)
+    """Compute mean and standard error of raw samples; None for the error of a single sample."""
+    mean, error = estimate(values)
+    shown = Number(f"{key}/mean", mean, source)
+    return shown, None if math.isnan(error) else Number(f"{key}/standard-error", error, source, mean)
 
 
 def headline(group: Group) -> Headline | None:
-    """The mean of the finished runs' scores with its 95 % interval; None if no run is finished."""
-    finals = [entry.run.final_scores for entry in group.entries if entry.run.final_scores]
+    """Compute the mean of the finished runs' scores with its 95 % interval; None if no run is finished."""
+    finals = [entry.run.final_scores for entry in group.entries if entry.run.is_finished]
     if not finals:
         return None
     means = [estimate(scores).mean for scores in finals]
@@ -80,7 +79,7 @@ def headline(group: Group) -> Headline | None:
 
 
 def history(group: Group, measure: Measure) -> list[Point]:
-    """The group's mean wherever a run measured; places differ if runs stopped early."""
+    """Compute the group's mean wherever at least one run has samples; unfinished runs end earlier."""
     found = [samples for entry in group.entries if (samples := measure.read(entry.run))]
     points = []
     for place in sorted({place for samples in found for place in samples}):
@@ -93,7 +92,7 @@ def history(group: Group, measure: Measure) -> list[Point]:
 
 
 def final_score(group: Group, entry: Entry) -> tuple[Number, Number | None] | None:
-    """One run's mean score and standard error over episodes; None if it is not finished."""
+    """Compute one run's mean score and standard error over episodes; None if the run is not finished."""
     samples = FINAL.read(entry.run)
     if not samples:
         return None
@@ -102,7 +101,7 @@ def final_score(group: Group, entry: Entry) -> tuple[Number, Number | None] | No
 
 
 def cost(entry: Entry) -> dict[str, Number]:
-    """Seconds by phase, and their total."""
+    """Wall-clock seconds by phase, and their total."""
     seconds = entry.run.seconds
     numbers = {phase: Number(f"{entry.key}/seconds/{phase}", spent, entry.data) for phase, spent in seconds.items()}
     return numbers | {"total": Number(f"{entry.key}/seconds/total", math.fsum(seconds.values()), entry.data)}

@@ -1,4 +1,4 @@
-"""Is every number on the pages what the run folders say? All are computed anew and compared with what stands there."""
+"""Verify a report: recompute every number and figure from the run folders and compare with the pages."""
 
 from collections.abc import Sequence
 from html.parser import HTMLParser
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from evade.errors import ReportError
 from evade.evidence.figures import save_figure
-from evade.evidence.report.build import draw_figures, render_pages
+from evade.evidence.report.build import plot_figures, render_pages
 from evade.evidence.report.groups import Group, arrange
 from evade.evidence.results import RunResult
 
 SHOWN_DIFFERENCES = 5
-"""How many differences an error lists."""
+"""The number of differences that an error lists."""
 
 
 class Shown(NamedTuple):
@@ -26,7 +26,7 @@ class Shown(NamedTuple):
 
 
 class _Numbers(HTMLParser):
-    """Collects the elements that carry a `data-key`; none of them holds another element."""
+    """Collects the elements with a `data-key`, which have no child elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,13 +57,13 @@ def read_numbers(page: str) -> dict[str, Shown]:
 
 
 def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
-    """Compare a report with the runs: numbers, raw episodes, all other words, and figures, which are drawn anew.
+    """Compare a report with the runs: numbers, raw episodes, all other text, and figures.
 
     Returns:
-        How many numbers were compared.
+        The number of compared numbers.
 
     Raises:
-        ReportError: something differs or is missing; the message names it.
+        ReportError: something differs or is missing; the message lists it.
     """
     groups = arrange(runs)
     count = 0
@@ -71,20 +71,20 @@ def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
     for name, data in render_pages(groups).items():
         written = _read(folder / name)
         if name.endswith(".json"):
-            differences += [f"{name} holds other episodes or metrics"] if written != data else []
+            differences += [f"{name} has other episodes or metrics"] if written != data else []
             continue
         expected = read_numbers(data.decode())
         different = _compare(name, expected, read_numbers(written.decode(errors="replace")))
         if written != data and not different:
-            different = [f"{name} has other words, counts or settings"]
+            different = [f"{name} has other text, counts or settings"]
         differences += different
         count += len(expected)
     differences += _compare_figures(groups, folder)
     if differences:
         listed = "; ".join(differences[:SHOWN_DIFFERENCES])
         raise ReportError(
-            f"the report in {folder} is not what its runs say ({len(differences)} differences): {listed}. "
-            "Write it again if the runs went on or evade or matplotlib was changed; else mistrust it."
+            f"the report in {folder} does not match its runs ({len(differences)} differences): {listed}. "
+            "If the runs, evade or matplotlib changed, write it again; otherwise the report was altered."
         )
     return count
 
@@ -92,8 +92,8 @@ def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
 def _compare_figures(groups: Sequence[Group], folder: Path) -> list[str]:
     with TemporaryDirectory() as temporary:
         return [
-            f"{name} is drawn differently"
-            for name, figure in draw_figures(groups).items()
+            f"{name} is another figure"
+            for name, figure in plot_figures(groups).items()
             if save_figure(figure, Path(temporary, name)).read_bytes() != _read(folder / name)
         ]
 
@@ -107,12 +107,10 @@ def _read(path: Path) -> bytes:
 
 def _compare(page: str, expected: dict[str, Shown], shown: dict[str, Shown]) -> list[str]:
     keys = [key for key in {**expected, **shown} if expected.get(key) != shown.get(key)]
-    return [
-        f"{page} shows {_words(shown.get(key))} for {key}, the runs say {_words(expected.get(key))}" for key in keys
-    ]
+    return [f"{page} shows {_show(shown.get(key))} for {key}, the runs give {_show(expected.get(key))}" for key in keys]
 
 
-def _words(number: Shown | None) -> str:
+def _show(number: Shown | None) -> str:
     if number is None:
         return "nothing"
     return f"{number.text:.40} ({number.value})" if number.value else f"{number.text:.40}"

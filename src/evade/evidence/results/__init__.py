@@ -1,4 +1,4 @@
-"""Our own runs as results: read from run folders, which are the truth. No torch here."""
+"""Results of our own runs, read from the run folders: comparison, tables, index. No torch here."""
 
 from evade.evidence.results.compare import Comparison, compare_runs
 from evade.evidence.results.comparison_tables import ComparisonTable, build_comparison_tables

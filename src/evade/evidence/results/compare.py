@@ -1,21 +1,17 @@
-"""Our runs as scores that may be compared: one number for each run, by variant and game, and all by one protocol."""
+"""Comparison of our runs: one score per run, grouped by suite, variant and game, all evaluated by one protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, TypeAlias
 
-from evade.config import flatten
-from evade.errors import ProtocolMismatch, RunError, UnknownMethod
+from evade.errors import RunError, UnknownMethod
 from evade.evidence.published import game_scores
+from evade.evidence.results.comparability import check_comparable, check_distinct, unexpected_differences
 from evade.evidence.results.read import RunResult
 from evade.evidence.results.suites import ATARI, SUITES, Suite, SuiteScores, place_game
 
 PAPER = "paper:"
-"""How a baseline begins that is a method of the paper, as in `paper:simple30`."""
-
-EXPECTED = ("game", "seed", "variant", "machine.", "world_model.event_layers")
-"""Settings in which the runs of a comparison may differ without a word."""
+"""The prefix of a baseline that is a method of the paper, as in `paper:simple30`."""
 
 Grouped: TypeAlias = dict[Suite, dict[str, dict[str, tuple[float, ...]]]]
 """Scores of runs by suite, variant and game."""
@@ -23,32 +19,32 @@ Grouped: TypeAlias = dict[Suite, dict[str, dict[str, tuple[float, ...]]]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Scores of several variants, and what must be known about them."""
+    """Scores of several variants, with notes for the reader."""
 
     suites: tuple[SuiteScores, ...]
     baseline: str | None
-    """The variant the others are held against."""
+    """The variant that the others are compared with."""
     notes: tuple[str, ...]
-    """Runs that were left out, and settings that are not the same everywhere."""
+    """Runs that were left out, and settings in which the runs differ unexpectedly."""
 
 
 def compare_runs(runs: Sequence[RunResult], baseline: str | None = None) -> Comparison:
-    """Group finished runs by variant and game; a run's score is the mean of its final evaluation's episodes.
+    """Group finished runs by suite, variant and game; a run's score is the mean of its final evaluation.
 
     Args:
-        runs: what `read_runs` gave; unfinished ones are left out and named in the notes.
+        runs: from `read_runs`; unfinished ones are left out and listed in the notes.
         baseline: a variant among the runs, or `paper:METHOD` for a method of the paper (in its 26 Atari games).
 
     Raises:
-        ProtocolMismatch: the runs differ in how they were preprocessed or evaluated.
-        RunError: no run is finished, or one is there twice.
-        UnknownMethod: there are no scores of the baseline.
+        ProtocolMismatch: the runs differ in preprocessing, game settings or evaluation.
+        RunError: no run is finished, or one is given twice.
+        UnknownMethod: the baseline has no scores.
     """
     finished = [run for run in runs if run.is_finished]
     if not finished:
         raise RunError(f"none of the {len(runs)} runs is finished: finish one with `evade resume`.")
-    _check_protocol(finished)
-    _check_distinct(finished)
+    check_comparable(finished)
+    check_distinct(finished)
     grouped = _group(finished)
     if baseline is not None:
         _add_baseline(grouped, baseline)
@@ -60,48 +56,24 @@ def compare_runs(runs: Sequence[RunResult], baseline: str | None = None) -> Comp
     )
 
 
-def _check_protocol(runs: Sequence[RunResult]) -> None:
-    differing = _find_differing({str(run.folder.path): run.protocol for run in runs})
-    if differing:
-        told = [
-            f"{name} is " + " and ".join(f"{value} in {path}" for value, path in values.items())
-            for name, values in differing.items()
-        ]
-        raise ProtocolMismatch(
-            f"these runs were not made by one protocol, so their scores do not compare: {'; '.join(told)}. "
-            f"Compare them separately."
-        )
-
-
-def _check_distinct(runs: Sequence[RunResult]) -> None:
-    """A copy of a run is no second run: counting it would make every number look surer than it is."""
-    seen: dict[str, RunResult] = {}
-    for run in runs:
-        first = seen.setdefault(run.fingerprint, run)
-        if first is not run:
-            raise RunError(
-                f"{first.folder.path} and {run.folder.path} are the same run (fingerprint {run.fingerprint}, seed "
-                f"{run.seed}): give one of them."
-            )
-
-
 def _group(runs: Sequence[RunResult]) -> Grouped:
     grouped: Grouped = {}
     for run in sorted(runs, key=lambda run: run.seed):
+        assert run.final_score is not None, "only finished runs are grouped"
         suite, game = place_game(run.game)
         games = grouped.setdefault(suite, {}).setdefault(run.variant, {})
-        games[game] = (*games.get(game, ()), fmean(run.final_scores))
+        games[game] = (*games.get(game, ()), run.final_score)
     return grouped
 
 
 def _add_baseline(grouped: Grouped, baseline: str) -> None:
-    """Put the paper's scores of the games that we have beside ours; a variant of ours only has to be there."""
+    """Add the paper's scores of the games in our runs; a variant of ours needs only be present."""
     variants = sorted({variant for scores in grouped.values() for variant in scores})
     if not baseline.startswith(PAPER):
         if baseline not in variants:
             raise UnknownMethod(
-                f"no finished run is of the baseline {baseline!r}: choose one of {', '.join(variants)}, or a method "
-                f"of the paper, such as {PAPER}simple30."
+                f"the baseline {baseline!r} has no finished run: choose one of {', '.join(variants)}, or a method of "
+                f"the paper, such as {PAPER}simple30."
             )
         return
     published = game_scores(baseline.removeprefix(PAPER))
@@ -109,38 +81,24 @@ def _add_baseline(grouped: Grouped, baseline: str) -> None:
     scores = {game: runs for game, runs in published.items() if game in ours}
     if not scores:
         raise UnknownMethod(
-            f"the paper has no scores of {baseline!r} in any game of these runs: it played {len(published)} games of "
-            f"Atari 100K. Choose one of the variants {', '.join(variants)}."
+            f"the paper has no scores of {baseline!r} in the games of these runs, only in {len(published)} games of "
+            f"Atari 100K: choose one of the variants {', '.join(variants)}."
         )
     grouped[ATARI][baseline] = scores
 
 
 def _order(scores: dict[str, dict[str, tuple[float, ...]]], baseline: str | None) -> dict[str, Any]:
-    """The baseline first, then the variants by name, and each variant's games by name."""
+    """Sort by name, with the baseline first, and each variant's games by name."""
     names = sorted(scores, key=lambda name: (name != baseline, name))
     return {name: dict(sorted(scores[name].items())) for name in names}
 
 
 def _note_settings(runs: Sequence[RunResult]) -> list[str]:
-    differing = _find_differing({str(run.folder.path): run.settings for run in runs})
-    unexpected = [
-        f"{name} ({', '.join(values)})" for name, values in differing.items() if not name.startswith(EXPECTED)
-    ]
-    return [f"These runs differ in more than game, variant and seed: {', '.join(unexpected)}."] if unexpected else []
+    differing = [f"{name} ({', '.join(values)})" for name, values in unexpected_differences(runs).items()]
+    return [f"These runs differ in more than game, variant and seed: {', '.join(differing)}."] if differing else []
 
 
 def _note_paper(baseline: str | None) -> list[str]:
     if baseline is None or not baseline.startswith(PAPER):
         return []
-    return [f"{baseline} was evaluated by the paper's own protocol, which need not be that of these runs."]
-
-
-def _find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Each setting with more than one value: its values as text, each with the first document that has it."""
-    values: dict[str, dict[str, str]] = {}
-    flat = {owner: flatten(dict(document)) for owner, document in documents.items()}
-    names = dict.fromkeys(name for document in flat.values() for name in document)
-    for name in names:
-        for owner, document in flat.items():
-            values.setdefault(name, {}).setdefault(repr(document[name]) if name in document else "absent", owner)
-    return {name: found for name, found in values.items() if len(found) > 1}
+    return [f"{baseline} was evaluated by the paper's own protocol, which may differ from that of these runs."]

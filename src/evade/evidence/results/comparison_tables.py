@@ -1,4 +1,4 @@
-"""The tables of a comparison: each game, all games of a suite, and each variant against the baseline."""
+"""The tables of a comparison: scores per game, aggregates per suite, each variant against the baseline."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
@@ -24,13 +24,13 @@ from evade.evidence.stats.scores import has_spread
 from evade.evidence.stats.tables import Cell, interval_columns
 
 ComparisonTable = Literal["games", "aggregates", "versus"]
-"""The tables by name, in the order they are printed."""
+"""The names of the tables, in printing order."""
 
 
 def build_comparison_tables(
     comparison: Comparison, names: Iterable[ComparisonTable] = (), num_resamples: int = 20_000, seed: int = 0
 ) -> dict[str, Table]:
-    """The tables asked for; all that there can be if none is named. Resamples and seed concern intervals."""
+    """Build the named tables, or all possible ones if none is named; resamples and seed are for the intervals."""
     possible = get_args(ComparisonTable) if comparison.baseline else ("games", "aggregates")
     tables: dict[str, Table] = {}
     for name in tuple(names) or possible:
@@ -44,7 +44,7 @@ def build_comparison_tables(
 
 
 def games_table(comparison: Comparison) -> Table:
-    """Mean, standard error and number of runs of each variant in each game."""
+    """Tabulate mean, standard error and number of runs of each variant in each game."""
     rows: list[list[Cell]] = []
     for scores in comparison.suites:
         for game in sorted({game for games in scores.raw.values() for game in games}):
@@ -68,7 +68,7 @@ def games_table(comparison: Comparison) -> Table:
 
 
 def aggregates_table(comparison: Comparison, num_resamples: int = 20_000, seed: int = 0) -> Table:
-    """The four aggregates over the games of each suite that has a scale, with their intervals."""
+    """Tabulate the four aggregates, with intervals, over the games of each suite that has a scale."""
     rows: list[list[Cell]] = []
     notes = [f"Stratified bootstrap over runs, {num_resamples} resamples, seed {seed}."]
     for scores in comparison.suites:
@@ -77,10 +77,10 @@ def aggregates_table(comparison: Comparison, num_resamples: int = 20_000, seed: 
                 [scores.suite.title, variant, len(games), _count_runs(games), *_aggregates(games, num_resamples, seed)]
                 for variant, games in scores.normalised.items()
             ]
-            notes += _raggedness(scores)
+            notes += _note_uneven(scores)
     names = {"Mean": "mean", "Median": "median", "IQM": "iqm", "Gap": "optimality_gap"}
     return Table(
-        "All games: normalised scores with 95 % intervals",
+        "Aggregates over games: normalised scores with 95 % intervals",
         [
             Column("Suite", "suite"),
             Column("Variant", "variant"),
@@ -94,13 +94,13 @@ def aggregates_table(comparison: Comparison, num_resamples: int = 20_000, seed: 
 
 
 def versus_table(comparison: Comparison, num_resamples: int = 20_000, seed: int = 0) -> Table:
-    """Each variant against the baseline, in the games that both have."""
+    """Compare each variant with the baseline in the games that both have."""
     if comparison.baseline is None:
-        raise TableError("the table versus needs a baseline: name one, as in --baseline simple.")
+        raise TableError("the table versus needs a baseline: choose one, as in --baseline simple.")
     rows: list[list[Cell]] = []
     notes = [
-        f"P(better) by bootstrap over runs, {num_resamples} resamples, seed {seed}; difference, t, p and effect size "
-        "by a paired t-test of normalised game means, one pair for each game."
+        f"P(better): bootstrap over runs, {num_resamples} resamples, seed {seed}. Difference, t, p and effect size: "
+        "paired t-test of normalised game means, one pair per game."
     ]
     for scores in comparison.suites:
         if comparison.baseline not in scores.raw:
@@ -153,9 +153,9 @@ def _aggregates(games: Scores, num_resamples: int, seed: int) -> list[Cell]:
 
 
 def _test(who: str, scores: SuiteScores, mine: Scores, other: Scores, notes: list[str]) -> Sequence[Cell]:
-    """Difference, interval, t, both p and effect size of the paired t-test; blanks and a note where there is none."""
+    """The six cells of the paired t-test; empty, with a note, if it is impossible."""
     if not scores.suite.scale:
-        # Raw scores of different games have no common unit, so their differences must not be averaged.
+        # Raw scores of different games have no common unit, so their differences cannot be averaged.
         return [None] * 6
     try:
         test: PairedTest = paired_t_test(mine, other)
@@ -172,17 +172,19 @@ def _test(who: str, scores: SuiteScores, mine: Scores, other: Scores, notes: lis
     ]
 
 
-def _raggedness(scores: SuiteScores) -> list[str]:
-    """What missing games and single runs do to the aggregates of a suite."""
+def _note_uneven(scores: SuiteScores) -> list[str]:
+    """Note missing games and single runs, which limit the aggregates of a suite."""
     notes = []
     if len({frozenset(games) for games in scores.raw.values()}) > 1:
-        notes.append(f"{scores.suite.title}: the variants have different games, so their aggregates do not compare.")
+        notes.append(
+            f"{scores.suite.title}: the variants have different games, so their aggregates are not comparable."
+        )
     for variant, games in scores.raw.items():
         single = [game for game, runs in games.items() if len(runs) == 1]
         if single and has_spread(games):
-            notes.append(f"{variant} has a single run of {', '.join(single)}: its intervals are too narrow.")
+            notes.append(f"{variant} has only one run of {', '.join(single)}: its intervals are too narrow.")
         elif single:
-            notes.append(f"{variant} has a single run of each game of {scores.suite.title}: no interval.")
+            notes.append(f"{variant} has only one run of each game of {scores.suite.title}: no interval.")
     return notes
 
 

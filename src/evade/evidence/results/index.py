@@ -1,7 +1,7 @@
-"""All runs below a folder in one SQLite file, for questions that would otherwise open every folder.
+"""SQLite index of all runs below a folder, for queries that would otherwise open every run folder.
 
-The run folders are the truth. The index is made anew from them inside one transaction each time: whoever reads
-meanwhile, or after the building process was killed, finds the previous content. It may be deleted at any time.
+The index is a copy: it is rebuilt from the run folders in one transaction, so concurrent readers, and readers after a
+killed build, see the previous content. It may be deleted at any time.
 """
 
 import json
@@ -18,7 +18,7 @@ from evade.runs.files import make_folder
 from evade.runs.folder import find_runs
 
 APPLICATION_ID = 0x45564144
-"""Marks a SQLite file as ours ("EVAD"), so that nobody else's tables are ever replaced."""
+"""Marks a SQLite file as ours ("EVAD"), so that no other program's tables are replaced."""
 
 SCHEMA = """
 DROP TABLE IF EXISTS metrics;
@@ -37,24 +37,24 @@ CREATE TABLE metrics (run TEXT REFERENCES runs, iteration INTEGER, phase TEXT, s
 CREATE INDEX scores_by_run ON scores (run, purpose, iteration);
 CREATE INDEX metrics_by_name ON metrics (run, name);
 """
-"""One row of `runs` for each run folder, of `scores` for each episode, of `metrics` for each logged number."""
+"""One row of `runs` per run folder, of `scores` per episode, of `metrics` per logged number."""
 
 
 class IndexedRun(NamedTuple):
-    """One run as the index knows it."""
+    """One row of the table `runs`."""
 
     run: str
-    """Its folder, seen from the folder that was indexed."""
+    """The run's folder, relative to the indexed folder."""
     game: str
     variant: str
     seed: int
     status: str
     final_score: float | None
-    """The mean of the final evaluation's episodes; None before the run is finished."""
+    """`RunResult.final_score`: None unless the run is finished."""
 
 
 class MetricPoint(NamedTuple):
-    """One logged number."""
+    """One logged value of a metric."""
 
     iteration: int
     phase: str
@@ -63,11 +63,11 @@ class MetricPoint(NamedTuple):
 
 
 def build_index(runs_dir: Path, database: Path) -> int:
-    """Index every run below `runs_dir` and return how many there are; what the index held before is replaced.
+    """Index every run below `runs_dir`, replacing the index's content, and return the number of runs.
 
     Raises:
-        RunError: there are no runs; an index that exists stays as it is.
-        IndexUnusable: the file belongs to something else, is damaged, or cannot be written.
+        RunError: there are no runs, or one cannot be read; an existing index is not changed.
+        IndexUnusable: the file belongs to another program, is damaged, or cannot be written.
     """
     folders = find_runs(runs_dir)
     if not folders:
@@ -87,7 +87,7 @@ def build_index(runs_dir: Path, database: Path) -> int:
 
 
 def query_runs(database: Path, *, variant: str | None = None, game: str | None = None) -> list[IndexedRun]:
-    """The runs, of one variant or game where it is named, sorted by game, variant and seed."""
+    """List runs, optionally of one variant or game, sorted by game, variant and seed."""
     sql = f"""SELECT {", ".join(IndexedRun._fields)} FROM runs
         WHERE (:variant IS NULL OR variant = :variant) AND (:game IS NULL OR game = :game)
         ORDER BY game, variant, seed, run"""  # noqa: S608 - the only text put in is our own field names
@@ -95,18 +95,18 @@ def query_runs(database: Path, *, variant: str | None = None, game: str | None =
 
 
 def query_metric(database: Path, run: str, name: str) -> list[MetricPoint]:
-    """Everything a run logged under one name, in the order it was logged."""
+    """List every value that a run logged of one metric (full name), in order."""
     sql = "SELECT iteration, phase, step, value FROM metrics WHERE run = :run AND name = :name ORDER BY rowid"
     return [MetricPoint(*row) for row in _query(database, sql, {"run": run, "name": name})]
 
 
 def _insert(connection: sqlite3.Connection, name: str, run: RunResult) -> None:
-    scores = run.final_scores if run.is_finished else ()
-    final = sum(scores) / len(scores) if scores else None
+    num_final = len(run.final_scores) if run.is_finished else 0
     versions = (run.preprocessing_version, run.evaluation_version)
     identity = (name, run.preset, run.variant, run.game, run.seed, run.fingerprint, run.status, *versions)
     settings = json.dumps(run.settings, ensure_ascii=False)
-    _insert_rows(connection, "runs", [(*identity, settings, sum(run.seconds.values()), final, len(scores))])
+    seconds = sum(run.seconds.values())
+    _insert_rows(connection, "runs", [(*identity, settings, seconds, run.final_score, num_final)])
     _insert_rows(connection, "scores", [(name, *row) for row in run.episodes])
     logged = [
         (name, row.iteration, row.phase, row.step, key, value)
@@ -124,8 +124,8 @@ def _insert_rows(connection: sqlite3.Connection, table: str, rows: list[tuple[An
 
 def _query(database: Path, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
     if not database.exists():
-        raise IndexUnusable(f"there is no index at {database}: build it from the run folders first.")
-    # Not read-only: after a kill the first reader has to roll the half-written transaction back.
+        raise IndexUnusable(f"there is no index at {database}: build it first, with `evade index`.")
+    # Not read-only: after a kill, the first reader has to roll back the half-written transaction.
     with _connect(database, "rw") as connection:
         _refuse_foreign(connection, database)
         return connection.execute(sql, values).fetchall()
@@ -133,15 +133,15 @@ def _query(database: Path, sql: str, values: dict[str, Any]) -> list[tuple[Any, 
 
 @contextmanager
 def _connect(database: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    """An open database; leaving the block by an exception rolls an unfinished transaction back."""
+    """Open a database; an exception inside the block rolls back the unfinished transaction."""
     try:
         uri = f"{database.absolute().as_uri()}?mode={mode}"
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise IndexUnusable(
-            f"the index {database} cannot be used ({error}): if nobody else is building it, delete it and build it "
-            f"again; the run folders hold all of it."
+            f"the index {database} cannot be used ({error}): if no other process is building it, delete it and build "
+            f"it again from the run folders."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Which games share a scale, and what its 0 and 1 are."""
+"""Suites: groups of games whose scores are normalised to one scale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from evade.evidence.stats import Bounds, Scores, find_game, human_bounds, minata
 
 @dataclass(frozen=True, eq=False)
 class Suite:
-    """Games whose scores can be put on one scale, or the rest, which have none."""
+    """Games with a common scale, or the games without reference scores."""
 
     name: str
     title: str
     scale: str
-    """What a score on the scale is called; empty if there is none."""
+    """The name of a normalised score; empty if the suite has no scale."""
     note: str
-    """What a reader of the scale must know."""
+    """An explanation of the scale for tables."""
     bounds: Mapping[str, Bounds]
-    """By game; empty if there is no scale."""
+    """By game; empty if the suite has no scale."""
 
 
 ATARI = Suite(
@@ -41,7 +41,7 @@ OTHER = Suite(
     "other",
     "Other games",
     "",
-    "Other games have no reference scores: they are compared by raw scores alone, and not aggregated.",
+    "Other games have no reference scores: their raw scores are compared, but not aggregated.",
     {},
 )
 SUITES = (ATARI, MINATAR, OTHER)
@@ -54,24 +54,24 @@ class SuiteScores:
 
     suite: Suite
     raw: Mapping[str, Scores]
-    """By variant and game, one score for each run. Variants need not have the same games."""
+    """By variant and game, one score per run. Variants may have different games."""
 
     @cached_property
     def normalised(self) -> Mapping[str, Scores]:
-        """The same on the suite's scale; raw where it has none."""
+        """The normalised scores; the raw ones if the suite has no scale."""
         if not self.suite.scale:
             return self.raw
         return {variant: normalise(scores, self.suite.bounds) for variant, scores in self.raw.items()}
 
     def shared(self, first: str, second: str) -> tuple[Scores, Scores]:
-        """The scores of two variants in the games that both have, on the suite's scale; empty if there is none."""
+        """The normalised scores of two variants in the games that both have; empty if they share none."""
         one, other = (self.normalised.get(name, {}) for name in (first, second))
         games = sorted(one.keys() & other.keys())
         return {game: one[game] for game in games}, {game: other[game] for game in games}
 
 
 def place_game(name: str) -> tuple[Suite, str]:
-    """The suite of a game, from its name in a run's settings, and what the suite calls the game."""
+    """Find a game's suite, and the suite's name for the game, from its name in a run's settings."""
     for suite in (ATARI, MINATAR):
         if name.startswith(f"{suite.name}/"):
             try:

@@ -1,4 +1,4 @@
-"""Is this agent better, and how sure are we? Statistics over games and runs; needs numpy and scipy alone.
+"""Statistics over games and runs: aggregates, bootstrap intervals, comparisons, tables. Needs numpy and scipy alone.
 
 Scores are a mapping from a game's name to the scores of its runs:
 

@@ -1,6 +1,6 @@
-"""One number for many games: mean, median, interquartile mean, optimality gap, and the standard error of runs.
+"""Aggregates over games (mean, median, interquartile mean, optimality gap) and the standard error of a mean.
 
-Definitions follow Agarwal et al. 2021. Give normalised scores: raw scores of different games have no common unit.
+Definitions follow Agarwal et al. 2021. Pass normalised scores: raw scores of different games have no common unit.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,18 +11,18 @@ import numpy as np
 from evade.evidence.stats.scores import FloatArray, Pool, Scores, check_runs, pool_scores
 
 Metric = Literal["mean", "median", "iqm", "optimality_gap"]
-"""An aggregate over games, by name."""
+"""The name of an aggregate over games."""
 
 
 class Estimate(NamedTuple):
-    """A mean and how far it may be off."""
+    """A mean and its standard error."""
 
     mean: float
     standard_error: float
-    """NaN for a single run: its spread is not known."""
+    """NaN for a single value, whose spread is unknown."""
 
     def show(self, digits: int) -> str:
-        """`mean ± standard error`; the mean alone where there is no error."""
+        """`mean ± standard error`, or the mean alone if the error is NaN."""
         mean = f"{self.mean:.{digits}f}"
         return mean if np.isnan(self.standard_error) else f"{mean} ± {self.standard_error:.{digits}f}"
 
@@ -40,33 +40,39 @@ def median(scores: Scores) -> float:
 def iqm(scores: Scores) -> float:
     """The mean of the middle half of all runs of all games (paper, appendix "Inter-Quartile Mean").
 
-    Of n runs the floor(n / 4) lowest and as many highest are left out. Where games have different numbers of runs,
-    each game's runs are repeated until all games have equally many.
+    Of n runs, the floor(n / 4) lowest and the floor(n / 4) highest are left out. If games have different numbers of
+    runs, each game's runs are repeated until all games have equally many.
     """
     return aggregate(scores, "iqm")
 
 
 def optimality_gap(scores: Scores) -> float:
-    """How far runs fall short of 1 on average; what lies above 1 counts as 1."""
+    """How far runs fall short of 1 on average; scores above 1 count as 1."""
     return aggregate(scores, "optimality_gap")
 
 
 def aggregate(scores: Scores, metric: Metric) -> float:
-    """One of the four aggregates, by name."""
+    """Compute one of the four aggregates by name."""
     return float(POOLED[metric](pool_scores(scores))[0])
 
 
-def estimate(runs: Sequence[float] | FloatArray) -> Estimate:
-    """Mean and standard error (sample deviation over the root of the number of runs) of one game's runs."""
-    values = check_runs(runs)
+def estimate(values: Sequence[float] | FloatArray) -> Estimate:
+    """Mean and standard error (sample deviation / sqrt(n)) of n runs or episodes of one game.
+
+    This is the only implementation of the standard error in the package.
+
+    Raises:
+        ScoreError: there are no values, or one is not finite.
+    """
+    values = check_runs(values)
     error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     return Estimate(float(values.mean()), float(error))
 
 
 def weighted_mean(pool: Pool, values: FloatArray) -> FloatArray:
-    """`[S]`: the mean of values `[S, N]` that belong to the pool's runs, each game counting alike."""
+    """`[S]`: the mean of values `[S, N]` of the pool's runs, weighted so that all games count the same."""
     weights = pool.weights
-    # Not a matrix product: its rounding depends on how many rows are multiplied at once.
+    # Not a matrix product: its rounding depends on the number of rows, so chunks would change the result.
     return np.asarray((values * weights).sum(axis=1) / weights.sum())
 
 
@@ -102,4 +108,4 @@ POOLED: dict[Metric, Callable[[Pool], FloatArray]] = {
     "iqm": _iqm,
     "optimality_gap": _optimality_gap,
 }
-"""Each aggregate as a function from a pool `[S, N]` to its value in every resample `[S]`."""
+"""Each aggregate as a function from a pool `[S, N]` to one value per resample `[S]`."""

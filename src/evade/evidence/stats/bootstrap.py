@@ -1,8 +1,8 @@
-"""How sure a number is: percentile intervals from the stratified bootstrap.
+"""Percentile intervals from the stratified bootstrap (Agarwal et al. 2021).
 
-A resample draws, for every game by itself, as many runs as it has, with replacement (Agarwal et al. 2021). Games are
-never resampled: an interval speaks of other runs on the same games. Every function makes its own generator from
-`seed`, so the same scores and seed give the same interval whatever ran before.
+A resample picks, for each game separately, as many runs as the game has, with replacement. Games are never resampled:
+an interval is about other runs of the same games. Every function makes its own generator from `seed`, so the same
+scores and seed give the same interval regardless of earlier calls.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,11 @@ from evade.evidence.stats.aggregate import POOLED, Metric
 from evade.evidence.stats.scores import FloatArray, Pool, Scores, pool_scores
 
 _VALUES_AT_ONCE = 1_000_000
-"""Resampled scores held in memory at a time; the answer does not depend on it."""
+"""Resampled scores held in memory at a time; the result does not depend on it."""
 
 
 class Interval(NamedTuple):
-    """Where a number lies with the stated confidence."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -37,12 +37,12 @@ def bootstrap_intervals(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[Metric, Interval]:
-    """An interval for each aggregate. All come from the same resamples.
+    """Compute an interval for each aggregate, all from the same resamples.
 
     A game with one run adds no spread, so the interval is then too narrow.
 
     Raises:
-        ScoreError: no game has a second run, so there is nothing to resample.
+        ScoreError: no game has two runs, so there is nothing to resample.
     """
 
     def evaluate(pool: Pool) -> FloatArray:
@@ -61,7 +61,7 @@ def bootstrap_difference(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """An interval for `metric(first) - metric(second)`; the two are resampled independently of each other."""
+    """Compute an interval for `metric(first) - metric(second)`; the two are resampled independently."""
     rng = make_rng(seed)
     difference = bootstrap(first, POOLED[metric], num_resamples, rng)
     return percentile_interval(difference - bootstrap(second, POOLED[metric], num_resamples, rng), confidence)
@@ -70,41 +70,41 @@ def bootstrap_difference(
 def bootstrap(
     scores: Scores, statistic: Callable[[Pool], FloatArray], num_resamples: int, rng: np.random.Generator
 ) -> FloatArray:
-    """A statistic of every resample: `[num_resamples, ...]`, where `statistic` maps `[S, N]` to `[S, ...]`."""
+    """Compute a statistic of every resample: `[num_resamples, ...]`, where `statistic` maps `[S, N]` to `[S, ...]`."""
     pool = pool_scores(scores)
     if pool.counts.max() < 2:
-        raise ScoreError("every game has a single run, which shows no spread: give at least two runs of a game.")
+        raise ScoreError("every game has a single run, so there is no spread: give at least two runs of one game.")
     return np.concatenate([statistic(resample) for resample in _resample(pool, num_resamples, rng)])
 
 
 def percentile_interval(resampled: FloatArray, confidence: float) -> Interval:
-    """The middle part of the values `[num_resamples]` that holds `confidence` of them."""
+    """The central interval that holds a share `confidence` of the values `[num_resamples]`."""
     low, high = np.quantile(resampled, tail_levels(confidence))
     return Interval(float(low), float(high))
 
 
 def make_rng(seed: int) -> np.random.Generator:
-    """A generator of our own, so that no other code can change what it gives."""
+    """Make a separate generator, so that no other code can change its numbers."""
     if seed < 0:
-        raise ScoreError(f"seed = {seed} is not possible: it must not be negative.")
+        raise ScoreError(f"Invalid seed = {seed}: must not be negative.")
     return np.random.default_rng(seed)
 
 
 def tail_levels(confidence: float) -> tuple[float, float]:
-    """The two quantiles between which the given share of values lies."""
+    """The two quantile levels that enclose the central share `confidence`."""
     if not 0 < confidence < 1:
-        raise ScoreError(f"confidence = {confidence} is not possible: it is a share between 0 and 1, such as 0.95.")
+        raise ScoreError(f"Invalid confidence = {confidence}: must be between 0 and 1, such as 0.95.")
     return (1 - confidence) / 2, (1 + confidence) / 2
 
 
 def _resample(pool: Pool, num_resamples: int, rng: np.random.Generator) -> Iterator[Pool]:
     if num_resamples < 1:
-        raise ScoreError(f"num_resamples = {num_resamples} is not possible: make at least 1.")
+        raise ScoreError(f"Invalid num_resamples = {num_resamples}: must be at least 1.")
     size = np.repeat(pool.counts, pool.counts)
     start = np.repeat(pool.starts, pool.counts)
     rows_at_once = max(1, _VALUES_AT_ONCE // size.size)
     for done in range(0, num_resamples, rows_at_once):
         rows = min(rows_at_once, num_resamples - done)
-        # Drawing whole numbers below an array of bounds is many times slower than scaling uniform ones.
+        # rng.integers with an array of bounds is many times slower than scaling uniform numbers.
         chosen = (rng.random((rows, size.size)) * size).astype(np.int64) + start
         yield Pool(pool.values[0][chosen], pool.counts)

@@ -1,4 +1,4 @@
-"""Is one method better than another: wins, best-of counts, probability of improvement."""
+"""Comparisons of methods: wins and losses, best-of counts, probability of improvement."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,20 +11,20 @@ from evade.evidence.stats.scores import FloatArray, Pool, Scores, check_same_gam
 
 
 class Record(NamedTuple):
-    """In how many games one method's mean score is above, below or exactly at another's."""
+    """The number of games in which one method's mean score is above, below or equal to another's."""
 
     wins: int
     losses: int
     ties: int
 
     def show(self, digits: int) -> str:
-        """`7W,19L` as the paper writes it; ties are added where there are any."""
+        """`7W,19L` as in the paper; ties are appended if there are any."""
         del digits
         return f"{self.wins}W,{self.losses}L" + (f",{self.ties}T" if self.ties else "")
 
 
 def wins_and_losses(first: Scores, second: Scores) -> Record:
-    """The first method's record against the second, game by game, on mean scores."""
+    """Count the first method's wins, losses and ties against the second, by mean score in each game."""
     check_same_games(first, second)
     mine, other = _game_means(first), _game_means(second)
     signs = [np.sign(mine[game] - other[game]) for game in mine]
@@ -32,7 +32,7 @@ def wins_and_losses(first: Scores, second: Scores) -> Record:
 
 
 def best_of_counts(methods: Mapping[str, Scores]) -> dict[str, int]:
-    """In how many games each method has the highest mean score; a tie counts for every method in it."""
+    """Count the games in which each method has the highest mean score; a tie counts for all tied methods."""
     if not methods:
         raise ScoreError("there are no methods to compare: give at least one.")
     means = {name: _game_means(scores) for name, scores in methods.items()}
@@ -44,10 +44,10 @@ def best_of_counts(methods: Mapping[str, Scores]) -> dict[str, int]:
 
 
 def probability_of_improvement(first: Scores, second: Scores) -> float:
-    """How likely a run of the first beats a run of the second in a game drawn at random (Agarwal et al. 2021).
+    """The probability that a run of the first beats a run of the second in a random game (Agarwal et al. 2021).
 
-    For each game the share of pairs of runs in which the first scores more, a tie counting half; then the mean over
-    games. 0.5 means no difference.
+    For each game, the share of pairs of runs in which the first scores more, with ties counted as half; then the
+    mean over games. 0.5 means no difference.
     """
     return float(np.mean([table.mean() for table in _pair_tables(first, second)]))
 
@@ -55,7 +55,7 @@ def probability_of_improvement(first: Scores, second: Scores) -> float:
 def improvement_interval(
     first: Scores, second: Scores, *, num_resamples: int = 20_000, confidence: float = 0.95, seed: int = 0
 ) -> Interval:
-    """An interval for `probability_of_improvement`; the runs of both methods are resampled."""
+    """Compute an interval for `probability_of_improvement`; the runs of both methods are resampled."""
     tables = _pair_tables(first, second)
     rng = make_rng(seed)
     rows = bootstrap(_run_numbers(first), _integers, num_resamples, rng)
@@ -82,7 +82,7 @@ def _pair_tables(first: Scores, second: Scores) -> list[FloatArray]:
 
 
 def _run_numbers(scores: Scores) -> dict[str, FloatArray]:
-    """In place of each score its run's number, so that a bootstrap tells which runs it chose."""
+    """Replace each score by its run's index, so that a bootstrap returns which runs it picked."""
     return {game: np.arange(len(runs), dtype=np.float64) for game, runs in scores.items()}
 
 

@@ -1,4 +1,4 @@
-"""Scores on one scale for all games: 0 is one agent's score, 1 is another's."""
+"""Normalised scores: one scale for all games, on which 0 and 1 are the scores of two reference agents."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from evade.evidence.stats.scores import FloatArray, Scores, check_scores
 
 
 class Bounds(NamedTuple):
-    """The raw scores that become 0 and 1."""
+    """The raw scores that map to 0 and 1."""
 
     zero: float
     one: float
@@ -22,21 +22,21 @@ class Bounds(NamedTuple):
 
 @cache
 def human_bounds() -> Mapping[str, Bounds]:
-    """Random play is 0 and the human is 1, for the 26 games of Atari 100K (paper, table `tab:baseline_scores`)."""
+    """Bounds of the 26 games of Atari 100K: random play and the human (paper, table `tab:baseline_scores`)."""
     return {row.game: Bounds(row.random, row.human) for row in read_human_random()}
 
 
 @cache
 def minatar_bounds() -> Mapping[str, Bounds]:
-    """Random play is 0 and DQN after 5M frames is 1, for the five games of MinAtar; DQN is read off a plot."""
+    """Bounds of the five games of MinAtar: random play and DQN after 5M frames, which is read off a plot."""
     score = {(row.game, row.agent): row.score for row in read_minatar()}
     return {game: Bounds(score[game, "random"], score[game, "dqn"]) for game, agent in score if agent == "random"}
 
 
 def min_max_bounds(methods: Iterable[Scores]) -> dict[str, Bounds]:
-    """For each game its lowest score of any method and run is 0 and its highest is 1.
+    """Bounds from the data: each game's lowest and highest score over all methods and runs.
 
-    Such scores compare only the methods given: another method can move every number.
+    Such scores compare only the given methods: adding another method can change every number.
     """
     lowest: dict[str, float] = {}
     highest: dict[str, float] = {}
@@ -48,17 +48,17 @@ def min_max_bounds(methods: Iterable[Scores]) -> dict[str, Bounds]:
 
 
 def normalise(scores: Scores, bounds: Mapping[str, Bounds]) -> dict[str, FloatArray]:
-    """`(score - zero) / (one - zero)` for every run; the games come back as `bounds` spells them.
+    """Compute `(score - zero) / (one - zero)` for every run; the result spells games as `bounds` does.
 
     Raises:
-        UnknownGame: there are no bounds for a game.
-        NormalisationError: a game's two bounds are not finite, or the upper is not above the lower.
+        UnknownGame: a game has no bounds.
+        NormalisationError: a game's bounds are not finite, or the upper is not above the lower.
     """
     normalised: dict[str, FloatArray] = {}
     for name, runs in check_scores(scores).items():
         game = find_game(name, bounds)
         if game in normalised:
-            raise ScoreError(f"{game} is given twice, the second time as {name!r}: put its runs under one name.")
+            raise ScoreError(f"{game} is given twice, the second time as {name!r}: put all its runs under one name.")
         zero, one = bounds[game]
         if not (np.isfinite(zero) and np.isfinite(one) and zero < one):
             raise NormalisationError(
@@ -74,18 +74,18 @@ def human_normalise(scores: Scores) -> dict[str, FloatArray]:
 
 
 def find_game(name: str, known: Iterable[str]) -> str:
-    """The known game that `name` means; capitals, blanks, `_`, `-` and a leading `suite/` make no difference.
+    """Find the known game called `name`; case, blanks, `_`, `-` and a leading `suite/` are ignored.
 
     Raises:
-        UnknownGame: no known game is meant; the message names the nearest.
+        UnknownGame: no known game has this name; the message suggests similar ones.
     """
     by_letters = {_letters(game): game for game in known}
     letters = _letters(name)
     if letters in by_letters:
         return by_letters[letters]
-    near = get_close_matches(letters, by_letters, n=3)
-    hint = ", ".join(by_letters[match] for match in near) or ", ".join(sorted(by_letters.values()))
-    raise UnknownGame(f"{name!r} is not one of the {len(by_letters)} games with reference scores: try {hint}.")
+    similar = ", ".join(by_letters[match] for match in get_close_matches(letters, by_letters, n=3))
+    hint = f"did you mean {similar}?" if similar else f"choose one of {', '.join(sorted(by_letters.values()))}."
+    raise UnknownGame(f"{name!r} is not one of the {len(by_letters)} games with reference scores: {hint}")
 
 
 def _letters(name: str) -> str:

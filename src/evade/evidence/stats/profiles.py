@@ -1,4 +1,4 @@
-"""Performance profiles: which share of runs scores more than a threshold (Agarwal et al. 2021)."""
+"""Performance profiles: the share of runs that score above a threshold (Agarwal et al. 2021)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Profile(NamedTuple):
 
 
 def performance_profile(scores: Scores, thresholds: Sequence[float] | FloatArray) -> FloatArray:
-    """`[thresholds]`: the share of runs above each threshold, every game counting alike."""
+    """`[thresholds]`: the share of runs above each threshold; all games have the same weight."""
     return np.asarray(_share_above(pool_scores(scores), np.asarray(thresholds, dtype=np.float64))[0])
 
 
@@ -32,7 +32,7 @@ def profile_with_band(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Profile:
-    """A profile and, for each threshold by itself, its bootstrap interval."""
+    """Compute a profile and its pointwise bootstrap interval at each threshold."""
     taus = np.asarray(thresholds, dtype=np.float64)
     rng = make_rng(seed)
     resampled = bootstrap(scores, lambda pool: _share_above(pool, taus), num_resamples, rng)

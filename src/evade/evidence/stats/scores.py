@@ -1,9 +1,9 @@
-"""Scores by game and run: the one form every statistic takes, checked in one place.
+"""Scores by game and run: the input of every statistic, checked in one place.
 
 Scores are a mapping from a game's name to the scores of its runs. Games may have different numbers of runs: every
-statistic then counts each *game* alike, never each run, so a game that was run more often does not weigh more.
+statistic gives each *game* the same weight, so a game with more runs does not weigh more.
 
-Axes: `G` games, `N` runs of all games laid end to end, `S` resamples.
+Axes: `G` games, `N` runs of all games concatenated, `S` resamples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,21 +20,21 @@ Scores: TypeAlias = Mapping[str, Sequence[float] | FloatArray]
 
 
 class Pool(NamedTuple):
-    """The runs of all games laid end to end, once or in many resamples."""
+    """The runs of all games, concatenated; one row per resample."""
 
     values: FloatArray
     """`[S, N]`, game after game."""
     counts: NDArray[np.int64]
-    """`[G]`, how many of the N belong to each game."""
+    """`[G]`: the number of runs of each game."""
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """`[G]`: where each game's runs begin."""
+        """`[G]`: the index of each game's first run."""
         return np.cumsum(self.counts) - self.counts
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """`[N]`: the smallest whole numbers that give every game the same total; all 1 if no game has more runs."""
+        """`[N]`: the smallest integers that give every game the same total; all 1 if games have equally many runs."""
         return np.repeat(np.lcm.reduce(self.counts) // self.counts, self.counts)
 
     @property
@@ -44,10 +44,10 @@ class Pool(NamedTuple):
 
 
 def check_scores(scores: Scores) -> dict[str, FloatArray]:
-    """The scores as arrays, with the games in alphabetical order.
+    """Convert scores to arrays, with the games in alphabetical order.
 
     Raises:
-        ScoreError: no game, a game without runs, or a score that is not a finite number.
+        ScoreError: there is no game, a game has no runs, or a score is not finite.
     """
     if not scores:
         raise ScoreError("there are no scores: give at least one game with one run.")
@@ -55,20 +55,24 @@ def check_scores(scores: Scores) -> dict[str, FloatArray]:
 
 
 def check_runs(runs: Sequence[float] | FloatArray, game: str = "the game") -> FloatArray:
-    """One game's scores as an array `[runs]` of finite numbers, or a `ScoreError` that names what is wrong."""
+    """Convert one game's scores to an array `[runs]` of finite numbers.
+
+    Raises:
+        ScoreError: there are no runs, or a score is not finite.
+    """
     values = np.asarray(runs, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
-        raise ScoreError(f"{game} has scores of shape {values.shape}: give a list with one score for each run.")
+        raise ScoreError(f"{game} has scores of shape {values.shape}: give a list with one score per run.")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ScoreError(
-            f"{game} has the score {values[bad[0]]} in run {bad[0] + 1}: leave a failed run out, or finish it."
+            f"{game} has the score {values[bad[0]]} in run {bad[0] + 1}: must be finite. Leave a failed run out."
         )
     return values
 
 
 def check_same_games(first: Scores, second: Scores) -> None:
-    """Raise a `ScoreError` that names the difference unless both have the same games."""
+    """Raise a `ScoreError` that lists the difference unless both have the same games."""
     if first.keys() != second.keys():
         raise ScoreError(
             f"the two methods were not run on the same games: only the first has "
@@ -77,12 +81,12 @@ def check_same_games(first: Scores, second: Scores) -> None:
 
 
 def has_spread(scores: Scores) -> bool:
-    """Whether some game has a second run, without which there is nothing to resample."""
+    """Whether any game has at least two runs; otherwise there is nothing to resample."""
     return any(len(runs) > 1 for runs in scores.values())
 
 
 def pool_scores(scores: Scores) -> Pool:
-    """The scores as one row `[1, N]`."""
+    """Concatenate the scores into one row `[1, N]`."""
     checked = check_scores(scores)
     counts = np.array([runs.size for runs in checked.values()], dtype=np.int64)
     return Pool(np.concatenate(list(checked.values()))[None, :], counts)

@@ -1,7 +1,7 @@
-r"""One table, five forms: text, Markdown, LaTeX, CSV, JSON.
+r"""Tables in five formats: text, Markdown, LaTeX, CSV, JSON.
 
-Text, Markdown and LaTeX round for people; CSV and JSON keep every digit for programs. A compound cell (an estimate,
-an interval, a record) is one cell for people, several columns in CSV and an object in JSON.
+Text, Markdown and LaTeX round their numbers; CSV and JSON keep every digit. A compound cell (an estimate, an interval,
+a record) is one cell in the first three, several columns in CSV and an object in JSON.
 """
 
 import csv
@@ -18,38 +18,41 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 from evade.errors import TableError
 
 TableFormat = Literal["text", "markdown", "latex", "csv", "json"]
-"""The forms a table can be written in."""
+"""The formats a table can be rendered in."""
 
 LONGEST_TEXT_CELL = 32
-"""Characters after which the text form continues a cell on the next line."""
+"""Characters after which the text format wraps a cell."""
 
 
 class Compound(Protocol):
-    """A cell of several numbers: a named tuple that knows how to show itself."""
+    """A cell of several numbers: a named tuple with a text form."""
 
     def show(self, digits: int) -> str:
-        """The cell for people, with so many decimals."""
+        """Format the cell with `digits` decimals."""
         ...
 
     def _asdict(self) -> dict[str, Any]: ...
 
 
 Cell: TypeAlias = str | int | float | Compound | None
-"""What may stand in a table. None and NaN mean "not known"."""
+"""The value of a cell. None and NaN mean "unknown"."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading, its name for programs and how its numbers are rounded for people."""
+    """One column."""
 
     heading: str
+    """As text, Markdown and LaTeX show it."""
     name: str
+    """Its key in CSV and JSON, unique in the table."""
     digits: int = 3
+    """Decimals of its numbers in text, Markdown and LaTeX."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under columns, with a title and notes."""
+    """Columns, rows of cells, a title and notes."""
 
     title: str
     columns: Sequence[Column]
@@ -59,19 +62,19 @@ class Table:
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
-                raise TableError(f"{self.title}: a row has {len(row)} cells for {len(self.columns)} columns: {row}.")
+                raise TableError(f"{self.title}: a row has {len(row)} cells, must be {len(self.columns)}: {row}.")
         names = [column.name for column in self.columns]
         if len(set(names)) != len(names):
-            raise TableError(f"{self.title}: two columns have the same name in {names}.")
+            raise TableError(f"{self.title}: column names must be unique, got {names}.")
 
     def render(self, form: TableFormat) -> str:
-        """The table in one of its forms, without a final line break."""
+        """Render the table in one format, without a final line break."""
         if form not in RENDERERS:
-            raise TableError(f"{form!r} is not a form of table: choose one of {', '.join(get_args(TableFormat))}.")
+            raise TableError(f"Invalid table format {form!r}: choose one of {', '.join(get_args(TableFormat))}.")
         return RENDERERS[form](self)
 
     def column(self, name: str) -> list[Cell]:
-        """All cells of one column, by its name for programs."""
+        """All cells of the column with this name."""
         names = [column.name for column in self.columns]
         if name not in names:
             raise TableError(f"{self.title} has no column {name!r}: choose one of {', '.join(names)}.")
@@ -79,7 +82,7 @@ class Table:
 
 
 def interval_columns(names: Mapping[str, str]) -> list[Column]:
-    """For each heading and name a column of values, followed by one for their intervals."""
+    """For each heading and name, a column of values followed by one of their intervals."""
     return [
         column
         for heading, name in names.items()
@@ -88,10 +91,10 @@ def interval_columns(names: Mapping[str, str]) -> list[Column]:
 
 
 def render_tables(tables: Mapping[str, Table], form: TableFormat) -> str:
-    """Several tables as one text; JSON holds them by name, and CSV can hold only one."""
+    """Render several tables as one text; JSON holds them by name, CSV holds exactly one."""
     if form == "csv" and len(tables) != 1:
-        some = next(iter(tables), "NAME")
-        raise TableError(f"csv holds one table and {len(tables)} were asked for: name one, as in --table {some}.")
+        first = next(iter(tables), "NAME")
+        raise TableError(f"csv holds one table, got {len(tables)}: choose one, as in --table {first}.")
     if form == "json":
         plain = {name: to_plain(table) for name, table in tables.items()}
         return json.dumps(plain, indent=2, ensure_ascii=False)
@@ -99,7 +102,7 @@ def render_tables(tables: Mapping[str, Table], form: TableFormat) -> str:
 
 
 def show_cell(cell: Cell, digits: int) -> str:
-    """A cell for people."""
+    """Format a cell, rounding its numbers to `digits` decimals."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "-"
     if isinstance(cell, str | int):
@@ -134,7 +137,7 @@ def _render_text(table: Table) -> str:
 
 
 def _wrap(row: list[str]) -> list[tuple[str, ...]]:
-    """A row as one or more lines: cells with much text go on below themselves."""
+    """Split a row into lines: long cells are wrapped."""
     wrapped = [textwrap.wrap(cell, LONGEST_TEXT_CELL, break_on_hyphens=False) or [""] for cell in row]
     return list(zip_longest(*wrapped, fillvalue=""))
 
@@ -188,7 +191,7 @@ def _render_json(table: Table) -> str:
 
 
 def to_plain(table: Table) -> dict[str, Any]:
-    """The table as plain lists, dictionaries, numbers and text, as JSON holds them."""
+    """Convert the table to JSON values: lists, dictionaries, numbers and text."""
     names = [column.name for column in table.columns]
     rows = [{name: _plain(cell) for name, cell in zip(names, row, strict=True)} for row in table.rows]
     return {"title": table.title, "rows": rows, "notes": list(table.notes)}
@@ -200,26 +203,26 @@ def _plain(cell: Cell) -> Any:
 
 
 def _fields(table: Table, index: int) -> list[str]:
-    """The names of the parts of one column's cells: `[""]` if all are simple."""
+    """The names of the parts of one column's cells: `[""]` if none is compound."""
     names = dict.fromkeys(name for row in table.rows if row[index] is not None for name in _parts(row[index]))
     return list(names) or [""]
 
 
 def _parts(cell: Cell) -> Mapping[str, Any]:
-    """A cell's values by name; a simple cell has one without a name. NaN becomes None: neither form can hold it."""
+    """A cell's values by name; a simple cell has one with an empty name. NaN becomes None: JSON has no NaN."""
     values = {"": cell} if cell is None or isinstance(cell, str | int | float) else cell._asdict()
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
 
 
 def _label_columns(table: Table) -> list[bool]:
-    """Which columns hold words, and so stand to the left."""
+    """Which columns hold words and are aligned to the left."""
     return [
         any(isinstance(row[i], str) and not _is_number(row[i]) for row in table.rows) for i in range(len(table.columns))
     ]
 
 
 def _is_number(cell: Cell) -> bool:
-    """Whether a text is a number, such as one quoted with the digits it was printed with."""
+    """Whether a text is a number, such as one quoted from the paper with its printed digits."""
     return isinstance(cell, str) and re.fullmatch(r"-?\d+(\.\d+)?", cell) is not None
 
 
@@ -248,4 +251,4 @@ RENDERERS: dict[TableFormat, Callable[[Table], str]] = {
     "csv": _render_csv,
     "json": _render_json,
 }
-"""Each form's function."""
+"""The function of each format."""

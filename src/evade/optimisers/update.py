@@ -1,4 +1,4 @@
-"""One guarded optimiser step, the same for world model and policy."""
+"""One guarded optimiser update, the same for world model and policy."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from torch import Tensor
 from evade.errors import TrainingDiverged
 
 
-def step(optimiser: torch.optim.Optimizer, loss: Tensor, max_gradient_norm: float) -> Tensor:
-    """Gradient, clipping to a global norm, one optimiser step.
+def update(optimiser: torch.optim.Optimizer, loss: Tensor, max_gradient_norm: float) -> Tensor:
+    """Compute gradients, clip them to a global norm, make one optimiser step.
 
     A loss or gradient that is not finite raises `TrainingDiverged` before any weight is touched.
 

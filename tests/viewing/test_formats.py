@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from evade.viewing.quantities import Quantity, describe, format_duration, format_value
+from evade.viewing.formats import Quantity, describe, format_duration, format_value
 
 
 @pytest.mark.parametrize(

@@ -1,44 +1,35 @@
-"""The real games as an environment of tensors that remembers all it saw."""
-
-from collections.abc import Callable
+"""Real games that remember all that happened in them."""
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import ArrayLike, NDArray
 
-from evade.envs import Episode, VectorEnv
-from evade.records import EnvStep
+from evade.envs.vector import Games, Step
 from evade.replay.chunk import Chunk, join_episodes
 
 
-class RealEnv:
-    """N real games that step together; `chunk` is everything that happened in them.
+class Recorder:
+    """N games that step as before, while every frame, action and reward is written down.
 
     Args:
-        games: the batch of games; used up by this.
-        device: where observations go.
-        progress: told the number of steps made so far, all games together.
+        games: the batch of games; not yet reset.
     """
 
-    def __init__(
-        self, games: VectorEnv, device: torch.device, progress: Callable[[int], None] = lambda done: None
-    ) -> None:
+    def __init__(self, games: Games) -> None:
         self.num_envs = games.num_envs
-        self.episodes: list[Episode] = []
-        self._games, self._device, self._progress = games, device, progress
-        self._num_steps = 0
+        self._games = games
         self._logs: list[list[_Log]] = [[] for _ in range(self.num_envs)]
 
-    def reset(self) -> Tensor:
+    def reset(self) -> NDArray[np.uint8]:
         """Begin all games."""
         observation = self._games.reset()
         for log, stack in zip(self._logs, observation, strict=True):
             log.append(_Log(stack[-1]))
-        return torch.from_numpy(observation).to(self._device)
+        return observation
 
-    def step(self, action: Tensor) -> EnvStep:
+    def step(self, actions: ArrayLike) -> Step:
         """Play one action in each game and write it down."""
-        chosen = action.cpu().numpy()
+        chosen = np.asarray(actions)
         step = self._games.step(chosen)
         for index, log in enumerate(self._logs):
             log[-1].add(
@@ -50,17 +41,7 @@ class RealEnv:
             )
         for episode in step.episodes:
             self._logs[episode.env].append(_Log(step.observation[episode.env, -1]))
-        self.episodes += step.episodes
-        self._num_steps += self.num_envs
-        self._progress(self._num_steps)
-        final = torch.from_numpy(step.final_observation) if step.truncated.any() else None
-        return EnvStep(
-            observation=torch.from_numpy(step.observation).to(self._device),
-            reward=torch.from_numpy(step.reward).to(self._device),
-            terminated=torch.from_numpy(step.terminated).to(self._device),
-            truncated=torch.from_numpy(step.truncated).to(self._device),
-            final_observation=None if final is None else final.to(self._device),
-        )
+        return step
 
     def chunk(self) -> Chunk:
         """All frames, actions and rewards, game by game, episode by episode; a game just begun is left out."""

@@ -1,0 +1,32 @@
+"""Settings of the dreams. No torch here."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evade.checks import at_least_one, is_probability_below_one, require_choice, require_fields
+
+
+@dataclass(frozen=True)
+class DreamConfig:
+    """Rollouts inside the world model."""
+
+    num_envs: int = 16
+    """Dreams side by side. T2T SimPLe and paper: 16."""
+    horizon: int = 50
+    """Steps of a dream, closed by the value of where it ends. T2T SimPLe and paper: 50."""
+    starts_from: Literal["newest", "all"] = "newest"
+    """`newest`: real frames of the newest collection only (T2T SimPLe); `all`: of everything collected."""
+    starts_by: Literal["episode", "frame"] = "episode"
+    """`episode`: each episode equally likely, then each frame of it (T2T SimPLe); `frame`: each frame equally likely."""
+    first_starts_at_reset: bool = True
+    """The first dream of a batch starts at the beginning of the newest collection. T2T SimPLe: yes."""
+    sticky_probability: float = 0.0
+    """Chance that a dream repeats the previous action instead. For games with sticky actions: a deterministic world
+    model knows only the more likely outcome. T2T SimPLe: 0."""
+
+    def __post_init__(self) -> None:
+        require_fields(self, "dream", "num_envs horizon", at_least_one, "must be at least 1")
+        require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
+        require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
+        rule = "must be a probability below 1"
+        require_fields(self, "dream", "sticky_probability", is_probability_below_one, rule)

@@ -1,0 +1,141 @@
+"""One process at work on one run folder: the lock, the settings, requests to stop, and the status. No torch here."""
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from evade.config import EVALUATION_VERSION, RunConfig, differences, fingerprint, from_document, to_document
+from evade.config.document import recipe_fingerprint
+from evade.config.presets import build_config
+from evade.envs.games import PREPROCESSING_VERSION
+from evade.errors import ConfigChanged, Interrupted, RunError, StorageError, TrainingDiverged
+from evade.runs.files import read_json, remove_leftovers, write_atomically, write_json
+from evade.runs.folder import RunFolder
+from evade.runs.lock import RunLock
+
+
+def folder_of(config: RunConfig, runs_dir: Path, name: str | None = None) -> RunFolder:
+    """Where a run lives: the same command always means the same folder, and other settings another one.
+
+    Args:
+        config: the settings; those of the preset itself need no addition to the variant's name.
+        runs_dir: the folder above all runs.
+        name: what to add to the variant's name; the settings' fingerprint if None and any differs from the preset's.
+    """
+    preset = build_config(config.preset, config.variant, config.game, config.seed)
+    fingerprints = recipe_fingerprint(preset), recipe_fingerprint(config)
+    addition = name or ("" if fingerprints[0] == fingerprints[1] else fingerprints[1])
+    variant = f"{config.variant}-{addition}" if addition else config.variant
+    game = config.game.replace("/", "-").replace(":", "-")
+    return RunFolder(runs_dir / config.preset / game / variant / f"seed-{config.seed}")
+
+
+def saved_config(folder: RunFolder) -> RunConfig:
+    """The settings a run was started with."""
+    if not folder.config.exists():
+        raise RunError(f"{folder.path} is not a run: it has no {folder.config.name}.")
+    return from_document(read_json(folder.config)["settings"])
+
+
+def write_status(folder: RunFolder, word: str, standing: Mapping[str, Any], **more: Any) -> None:
+    """Say in one small file where the run stands: `running`, `stopped`, `failed` or `finished`."""
+    write_json(folder.status, {"status": word, "updated": time.time(), **standing, **more})
+
+
+class Session:
+    """Holds a run folder for this process. Use it in a `with` statement.
+
+    Args:
+        config: the settings asked for; those saved in the folder must agree (`differences`).
+        folder: the run's folder, new or not.
+        environment: versions and machine, written beside the settings.
+        notify: shows a message to people.
+    """
+
+    def __init__(
+        self, config: RunConfig, folder: RunFolder, environment: Mapping[str, Any], notify: Callable[[str], None]
+    ) -> None:
+        self.config, self.folder = config, folder
+        self.should_stop = False
+        """Whether a signal has asked this process to stop."""
+        self.standing: dict[str, Any] = {}
+        """Iteration, phase and real steps of the last checkpoint, as the status file shows them."""
+        self.phase = ""
+        """The current phase, for the report of a divergence."""
+        self.closing = ExitStack()
+        """What to close when the session ends."""
+        self._environment, self._notify = environment, notify
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            self.folder.create()
+            opened.enter_context(RunLock(self.folder.lock))
+            remove_leftovers(self.folder.path)
+            self._agree_on_settings()
+            self._listen_to_signals(opened)
+            self.closing = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A full disk may be why we are here; it must not hide the reason.
+        with self.closing, suppress(StorageError):
+            if isinstance(error, TrainingDiverged):
+                report = {"error": str(error), "phase": self.phase, "standing": self.standing}
+                write_json(self.folder.post_mortem / "report.json", report)
+            if error is not None:
+                word = "stopped" if isinstance(error, Interrupted) else "failed"
+                write_status(self.folder, word, self.standing, error=str(error))
+
+    def set_standing(self, standing: Mapping[str, Any]) -> None:
+        """Write down where the run stands."""
+        self.standing = dict(standing)
+        write_status(self.folder, "running", self.standing)
+
+    def finish(self, score: Mapping[str, float]) -> None:
+        """Write down that the run is done, with its score."""
+        write_status(self.folder, "finished", self.standing, score=dict(score))
+
+    def check_stop(self) -> None:
+        """Raise `Interrupted` if a signal has asked to stop; call it only where everything is saved."""
+        if self.should_stop:
+            raise Interrupted(f"stopped and saved in {self.folder.path}: run the same command again to resume.")
+
+    def _agree_on_settings(self) -> None:
+        if self.folder.config.exists():
+            changed = differences(saved_config(self.folder), self.config)
+            if changed:
+                raise ConfigChanged(
+                    f"{self.folder.path} holds a run with other settings: " + "; ".join(changed) + ". "
+                    "To keep it, choose another --name, --seed or --runs-dir."
+                )
+        document = {
+            "settings": to_document(self.config),
+            "fingerprint": fingerprint(self.config),
+            "preprocessing_version": PREPROCESSING_VERSION,
+            "evaluation_version": EVALUATION_VERSION,
+        }
+        write_json(self.folder.config, document)
+        write_atomically(self.folder.environment, json.dumps(dict(self._environment), indent=2).encode())
+
+    def _listen_to_signals(self, opened: ExitStack) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+        def ask_to_stop(number: int, frame: FrameType | None) -> None:
+            # A second signal finds the former handler and ends the process at once.
+            self.should_stop = True
+            signal.signal(number, former[signal.Signals(number)])
+            self._notify("stopping: saving a checkpoint")
+
+        for number, handler in former.items():
+            signal.signal(number, ask_to_stop)
+            opened.callback(signal.signal, number, handler)

@@ -1,0 +1,106 @@
+"""What is measured of a run while it trains; nothing here changes what is learnt."""
+
+import torch
+from torch import Tensor
+
+from evade.dreams.faithfulness import Faithfulness, measure_faithfulness
+from evade.interfaces import WorldModel
+from evade.layers import hold, use_mean
+from evade.records import Rollout, Segments, Transitions
+from evade.seeding import build_generator
+from evade.training.run import Run
+from evade.training.state import TrainState
+
+BATCH_SIZE = 16
+"""Transitions predicted at a time: the logits of one Atari frame take 25 MB."""
+
+MAX_SEGMENTS = 64
+"""Segments of the newest game that dreams are compared with."""
+
+CPU = torch.device("cpu")
+
+
+def measure_last_dreams(run: Run, state: TrainState) -> Faithfulness | None:
+    """The dreams the policy was trained in beside the game it has just played, which the model has not seen yet.
+
+    None if no segment of the newest experience is as long as a dream.
+    """
+    iteration, seed = state.position.iteration, run.config.seed
+    generator = build_generator(CPU, seed, "measure dreams", iteration)
+    count, horizon = min(run.config.dream.num_envs, MAX_SEGMENTS), run.config.dream.horizon
+    segments = state.replay.newest_segments(count, horizon, generator)
+    if len(segments.observation) == 0:
+        return None
+    hold(state.world_model.eval(), state.draw.value)
+    return measure_faithfulness(
+        state.world_model,
+        state.policy,
+        Segments(*(field.to(run.device) for field in segments)),
+        build_generator(run.device, seed, "dream", iteration),
+        temperature=run.config.collect.temperature,
+        sticky_probability=run.config.dream.sticky_probability,
+    )
+
+
+@torch.no_grad()
+def measure_accuracy(model: WorldModel, batch: Transitions) -> dict[str, float]:
+    """How often the mean model is right: whole frames, and rewards rounded to whole numbers.
+
+    Args:
+        model: switched to evaluation mode; its draw comes back.
+        batch: on the model's device.
+    """
+    model.eval()
+    count = len(batch.action)
+    right = {"exact_frames": 0, "exact_rewards": 0}
+    with use_mean(model):
+        for part in _parts(count):
+            size = len(batch.action[part])
+            prediction = model.predict(
+                batch.observation[part],
+                batch.action[part],
+                model.initial_memory(size),
+                model.sample_noise(size, torch.Generator(batch.action.device).manual_seed(0)),
+            )
+            equal = (prediction.frame == batch.next_frame[part]).flatten(1).all(1)
+            right["exact_frames"] += int(equal.sum())
+            right["exact_rewards"] += int((prediction.reward.round() == batch.reward[part]).sum())
+    return {name: number / count for name, number in right.items()}
+
+
+def measure_rollout(rollout: Rollout) -> dict[str, Tensor]:
+    """The return of a batch of dreams, and how often they ended, per dream."""
+    return {
+        "return": rollout.reward.sum(0).mean(),
+        "ends": rollout.terminated.float().sum(0).mean(),
+    }
+
+
+@torch.no_grad()
+def measure_draw_effect(model: WorldModel, batch: Transitions) -> Tensor:
+    """The mean distance of the expected rewards under the held draw from those of the mean model, a scalar.
+
+    Args:
+        model: in evaluation mode, with a draw held.
+        batch: on the model's device; rewards and next frames are not used.
+    """
+    distances = []
+    for part in _parts(len(batch.action)):
+        inputs = batch.observation[part], batch.action[part]
+        size = len(inputs[1])
+        noise = model.sample_noise(size, torch.Generator(inputs[1].device).manual_seed(0))
+        drawn = model.expected_reward(*inputs, model.initial_memory(size), noise)
+        with use_mean(model):
+            distances.append((drawn - model.expected_reward(*inputs, model.initial_memory(size), noise)).abs())
+    return torch.cat(distances).mean()
+
+
+def sample_measured(run: Run, state: TrainState, purpose: str, count: int) -> Transitions:
+    """Real transitions to measure on, on the run's device; from a stream of their own, so that training is unchanged."""
+    generator = build_generator(CPU, run.config.seed, purpose, state.position.iteration)
+    batch = state.replay.transitions(count, generator)
+    return Transitions(*(field.to(run.device) for field in batch))
+
+
+def _parts(count: int) -> list[slice]:
+    return [slice(begin, begin + BATCH_SIZE) for begin in range(0, count, BATCH_SIZE)]

@@ -1,0 +1,158 @@
+"""Settings of the world models, one class for each kind. No torch here."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self, get_args
+
+from evade.checks import (
+    at_least_one,
+    finite_not_negative,
+    finite_positive,
+    is_probability_below_one,
+    require,
+    require_choice,
+    require_fields,
+)
+from evade.kinds import KindSettings
+from evade.vocabulary.variants import EventLayer
+
+
+class WorldModelConfig(KindSettings, family="world_model"):
+    """The settings of a world model of any kind; `evade.world_models.build` knows how to build each."""
+
+    def with_event_layers(self, layers: tuple[EventLayer, ...]) -> Self:
+        """The same settings with other event layers in the reward path; unchanged for a kind that has none."""
+        return self
+
+
+@dataclass(frozen=True)
+class RewardPathConfig:
+    """The reward path: its event layers, their noise, and what a dream pays."""
+
+    event_layers: tuple[EventLayer, ...] = ()
+    """Event layers of the reward path in order of insertion: `()` is SimPLe(30), `EVADE` the paper's agent."""
+    share_last_stage: bool = True
+    """The reward path's last up stage borrows the transition path's kernel (paper, text). False gives it a kernel
+    of its own, which the paper's "0.43M" added parameters need; see docs/deviations.md."""
+    sigma_init: float = 0.1
+    """Initial relative noise of every event weight. Ours: the paper gives none; 0.1 moves a weight by 10 %,
+    enough to tell draws apart and small enough that the reward loss falls as it does without noise."""
+    event_init: Literal["identity", "random"] = "identity"
+    """Initial event weights. Ours: the paper gives none; identity (its Theorem 1) leaves the network's function
+    as it was before the layers were inserted."""
+    kl_weight: float = 0.0
+    """Weight of the event layers' summed KL term in the loss; 1 / (number of transitions) makes the loss an
+    evidence bound. Paper: no such term in its loss, so 0."""
+    estimate: Literal["argmax", "expected"] = "argmax"
+    """What a dream pays: the most likely reward (T2T SimPLe), or the mean of the predicted distribution. The mean
+    differs between draws even where no reward has been seen yet, so that there is something to explore."""
+
+    def __post_init__(self) -> None:
+        section = "world_model.reward"
+        weights = "sigma_init kl_weight"
+        require_fields(self, section, weights, finite_not_negative, "must be finite and not negative")
+        require_choice(f"{section}.event_init", self.event_init, ("identity", "random"))
+        require_choice(f"{section}.estimate", self.estimate, ("argmax", "expected"))
+        for name in self.event_layers:
+            require_choice(f"{section}.event_layers", name, get_args(EventLayer))
+        require(
+            len(set(self.event_layers)) == len(self.event_layers),
+            f"{section}.event_layers",
+            self.event_layers,
+            "each event layer may be named once",
+        )
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How a network is fitted: regularisation, losses and optimiser."""
+
+    dropout: float = 0.1
+    """Dropout at the entrance of every down and up stage while fitting. T2T SimPLe: 0.1."""
+    middle_dropout: float = 0.5
+    """Dropout before each middle layer while fitting. T2T SimPLe: 0.5 (`residual_dropout`)."""
+    pixel_noise: float = 0.05
+    """Share of cells replaced by the batch's median colour while fitting. T2T SimPLe: 0.05."""
+    loss_cutoff: float = 0.01
+    """Subtracted from every cross-entropy before a ReLU, in nats. T2T SimPLe: 0.01 (deterministic model)."""
+    frame_loss_weight: float = 1.0
+    """Weight of the frame's mean cross-entropy beside those of reward and end. T2T SimPLe: 1, where 25,200 numbers of
+    a frame count as much as one reward; the joint likelihood's own weight is that number. Ours on MinAtar: between the
+    two, so that oversampled events (`replay.eventful_share`) do not drown the frames."""
+    learning_rate: float = 1.5
+    """Constant of the warm-up / inverse square root schedule; relative, because updates are scaled by each
+    variable's own size. T2T SimPLe: 1.5."""
+    warmup_updates: int = 8000
+    """Updates of linear warm-up. T2T SimPLe: 8000."""
+    max_gradient_norm: float = 1.0
+    """Gradients are scaled down to this global norm. T2T SimPLe: 1.0."""
+
+    def __post_init__(self) -> None:
+        section = "world_model.fit"
+        require_fields(self, section, "warmup_updates", at_least_one, "must be at least 1")
+        probabilities = "dropout middle_dropout pixel_noise"
+        require_fields(self, section, probabilities, is_probability_below_one, "must be a probability below 1")
+        require_fields(self, section, "loss_cutoff", finite_not_negative, "must be finite and not negative")
+        rates = "learning_rate max_gradient_norm frame_loss_weight"
+        require_fields(self, section, rates, finite_positive, "must be finite and positive")
+
+
+@dataclass(frozen=True)
+class DeterministicConfig(WorldModelConfig, kind="deterministic"):
+    """SimPLe's deterministic next-frame and reward network, with EVaDE's reward path."""
+
+    hidden_size: int = 64
+    """Channels after the pixel embedding; each doubling multiplies it by 2. T2T SimPLe: 64."""
+    depth: int = 6
+    """Number of stride-2 down stages, and of up stages. T2T SimPLe: 6 (105x80 becomes 2x2)."""
+    num_doublings: int = 2
+    """The first N down stages double the channels. T2T SimPLe: 2 (64, 128, 256, 256, ...)."""
+    num_local_layers: int = 0
+    """3x3 residual convolutions at full resolution, between the embedding and the first down stage, that see the
+    action. T2T SimPLe: none. Ours: with one, MinAtar's one-cell moves are learnt in half the updates
+    (docs/decisions/0008-the-minatar-preset.md)."""
+    num_middle_layers: int = 2
+    """3x3 convolutions at the bottleneck. T2T SimPLe: 2."""
+    reward_hidden_size: int = 128
+    """Hidden units of the reward head (and of the end head). T2T SimPLe and paper: 128."""
+    activation: Literal["relu", "belu"] = "relu"
+    """T2T SimPLe: ReLU since 2019-03-26; the release before used belu (paired ELUs). The paper does not say."""
+    standardise: bool = True
+    """Subtract each frame's mean and divide by its deviation, per channel. T2T SimPLe: yes. Binary grids may go raw."""
+    keeps_objects: bool = False
+    """Only for cells with two values: where a channel showed something, a dream goes on to show its most likely cell even
+    below one half, down to one fiftieth; and a channel that showed exactly one object in every frame collected shows one
+    in dreams. T2T SimPLe: no, every cell is decided alone. Ours: in MinAtar a player whose next place was uncertain
+    vanished from dreams, or became several, and policies learnt to exploit that
+    (docs/decisions/0008-the-minatar-preset.md)."""
+    predicts_end: bool = False
+    """Add a head for the end of an episode. T2T SimPLe: no; MinAtar ends a game at death, so there it is needed."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Number type of convolutions and matrix products. T2T SimPLe: float32. With bfloat16, weights, layer norms' and
+    losses' arithmetic and the logits of reward and end stay float32; see docs/decisions/0006-precision.md."""
+    reward: RewardPathConfig = field(default_factory=RewardPathConfig)
+    """The reward path and its noise."""
+    fit: FitConfig = field(default_factory=FitConfig)
+    """Regularisation, losses and optimiser."""
+
+    def __post_init__(self) -> None:
+        sizes = "hidden_size depth num_middle_layers reward_hidden_size"
+        require_fields(self, "world_model", sizes, at_least_one, "must be at least 1")
+        require(
+            0 <= self.num_doublings <= self.depth,
+            "world_model.num_doublings",
+            self.num_doublings,
+            f"must lie between 0 and world_model.depth = {self.depth}",
+        )
+        require(
+            self.activation != "belu" or self.hidden_size % 2 == 0,
+            "world_model.hidden_size",
+            self.hidden_size,
+            "must be even, because belu pairs up channels",
+        )
+        require_fields(self, "world_model", "num_local_layers", finite_not_negative, "must not be negative")
+        require_choice("world_model.activation", self.activation, ("relu", "belu"))
+        require_choice("world_model.precision", self.precision, ("float32", "bfloat16"))
+
+    def with_event_layers(self, layers: tuple[EventLayer, ...]) -> Self:
+        """The same settings with other event layers in the reward path."""
+        return replace(self, reward=replace(self.reward, event_layers=layers))

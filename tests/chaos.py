@@ -9,7 +9,7 @@ import crashing
 KILLS = {"minatar": 150, "atari": 50}
 
 
-def tell(message):
+def report(message):
     print(message, file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -19,7 +19,7 @@ def main():
             reference = Path(folder) / "reference"
             crashing.finish(reference, game)
             expected = crashing.digest(reference)
-            crashing.chaos(Path(folder) / "chaos", game, expected, kills, seed=kills, longest=7.0, tell=tell)
+            crashing.chaos(Path(folder) / "chaos", game, expected, kills, seed=kills, longest=7.0, report=report)
     print(f"{sum(KILLS.values())} kills, every run ended bit for bit alike")  # noqa: T201
 
 

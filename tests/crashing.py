@@ -17,7 +17,7 @@ RESUME_ME = 75
 def command(runs_dir, game, *extra):
     words = ["train", "smoke", "evade", "--game", GAMES[game], "--seed", "3", "--runs-dir", str(runs_dir)]
     # Much noise, so that a wrong draw shows.
-    words += ["--world-model.sigma-init", "1"]
+    words += ["--world-model.reward.sigma-init", "1"]
     # A checkpoint after nearly every update, so that a kill always has one to fall back on inside a phase too.
     return [sys.executable, "-m", "evade", *words, "--machine.save-seconds", "0.01", *extra]
 
@@ -64,12 +64,12 @@ def finish(runs_dir, game, extra=()):
     return output
 
 
-def wait_for_phase(runs_dir, game, phase):
+def wait_for_phase(runs_dir, phase):
     """Wait until a run that was just started says it is in a phase."""
-    status = Path(runs_dir) / "smoke" / GAMES[game].replace("/", "-") / "evade" / "seed-3" / "status.json"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if status.exists() and json.loads(status.read_text()).get("phase") == phase:
+        found = list(Path(runs_dir).rglob("status.json"))
+        if found and json.loads(found[0].read_text()).get("phase") == phase:
             return
         time.sleep(0.05)
     raise AssertionError(f"the run did not get to {phase}")
@@ -98,8 +98,8 @@ def digest(runs_dir):
     return {name: hashlib.sha256(data).hexdigest() for name, data in sorted(found.items())}
 
 
-def chaos(runs_dir, game, reference, kills, seed, longest, tell=lambda message: None):
-    """Kill a run at random times until so many kills have hit it, starting anew whenever it finishes."""
+def chaos(runs_dir, game, reference, kills, seed, longest, report=lambda message: None):
+    """Kill a run at random times until it was hit by the given number of kills, starting again whenever it finishes."""
     rng = random.Random(seed)  # noqa: S311
     hits, round_number = 0, 0
     while hits < kills:
@@ -109,4 +109,4 @@ def chaos(runs_dir, game, reference, kills, seed, longest, tell=lambda message: 
         finish(place, game)
         assert digest(place) == reference, f"round {round_number} after {hits} kills differs"
         round_number += 1
-        tell(f"{game}: {hits} kills, {round_number} runs finished, all alike")
+        report(f"{game}: {hits} kills, {round_number} runs finished, all alike")

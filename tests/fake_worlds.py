@@ -1,21 +1,28 @@
-"""Small worlds with known answers: a game as a world model, and policies that do as they are told."""
+"""Small parts with known answers: a world model that is the game itself, and a policy that plays given actions."""
 
 import copy
 
 import torch
+from torch import nn
 
-from evade.policies import PolicyOutput
-from evade.records import Prediction
+from evade.records import PolicyOutput, Prediction
 
 
-class PerfectModel:
+class PerfectModel(nn.Module):
     """A world model that is the game: it plays copies of real games, one for each environment of the batch."""
 
     def __init__(self, games):
+        super().__init__()
         self.games = games
         self.predictions = 0
 
-    def predict(self, observation, action):
+    def initial_memory(self, batch_size):
+        return ()
+
+    def sample_noise(self, batch_size, generator):
+        return ()
+
+    def predict(self, observation, action, memory=(), noise=()):
         self.predictions += 1
         frames, rewards, ends = [], [], []
         for game, chosen in zip(self.games, action.tolist(), strict=True):
@@ -25,14 +32,27 @@ class PerfectModel:
             ends.append(terminated)
         return Prediction(torch.stack(frames), torch.tensor(rewards), torch.tensor(ends))
 
+    def expected_reward(self, observation, action, memory=(), noise=()):
+        return PerfectModel(copy.deepcopy(self.games)).predict(observation, action).reward
 
-class ScriptedPolicy:
-    """Plays given actions one after the other; values an observation by where things lie in its last frame."""
+    def feature_maps(self, observation, action):
+        return {}
 
-    def __init__(self, actions, num_actions):
-        self.actions, self.num_actions = iter(actions), num_actions
+    def use_statistics(self, statistics):
+        pass
 
-    def __call__(self, observation):
+
+class ScriptedPolicy(nn.Module):
+    """Plays given actions one after the other; the value of an observation depends on each cell of its last frame.
+
+    Rollouts keep all frames of an observation, unless `num_frames` says fewer.
+    """
+
+    def __init__(self, actions, num_actions, num_frames=100):
+        super().__init__()
+        self.actions, self.num_actions, self.num_frames = iter(actions), num_actions, num_frames
+
+    def forward(self, observation):
         cells = observation[:, -1].flatten(1).float()
         value = (cells * torch.arange(1, cells.shape[1] + 1)).sum(1)
         logits = torch.full((len(observation), self.num_actions), -1e9)

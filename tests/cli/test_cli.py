@@ -41,7 +41,16 @@ def test_an_unknown_verb_is_explained_without_a_traceback():
 def test_doctor_reports_and_is_well():
     result = evade("doctor")
     assert result.returncode == 0, result.stdout + result.stderr
-    for word in ("torch", "device", "threads", "bf16", "extra atari", "extra minatar", "self-test", "All is well."):
+    for word in (
+        "torch",
+        "device",
+        "threads",
+        "bf16",
+        "extra atari",
+        "extra minatar",
+        "self-test",
+        "All checks passed.",
+    ):
         assert word in result.stdout
 
 
@@ -80,11 +89,11 @@ def test_an_error_of_the_layers_is_one_line_too_and_a_bug_is_not(monkeypatch, ca
     from evade.layers import LayerError
 
     def fail():
-        raise LayerError("channels = 0 is not possible.")
+        raise LayerError("Invalid channels = 0: must be at least 1.")
 
     monkeypatch.setattr(evade.runtime.machine, "examine", fail)
     assert main(["doctor"]) == MISTAKE
-    assert capsys.readouterr().err == "evade: channels = 0 is not possible.\n"
+    assert capsys.readouterr().err == "evade: Invalid channels = 0: must be at least 1.\n"
 
     def break_down():
         raise ValueError("a bug")

@@ -42,9 +42,7 @@ def test_json_holds_the_tables_by_name(runs_dir, capsys):
 
 def test_csv_holds_one_table_and_says_the_rest_beside_it(runs_dir, capsys):
     assert compare(runs_dir, "--format", "csv") == 2
-    assert (
-        capsys.readouterr().err == "evade: csv holds one table and 2 were asked for: name one, as in --table games.\n"
-    )
+    assert capsys.readouterr().err == "evade: csv holds one table, got 2: choose one, as in --table games.\n"
     assert compare(runs_dir, "--format", "csv", "--table", "games") == 0
     out, err = capsys.readouterr()
     rows = list(csv.DictReader(out.splitlines()))
@@ -52,19 +50,20 @@ def test_csv_holds_one_table_and_says_the_rest_beside_it(runs_dir, capsys):
     assert "half is not finished" in err
 
 
-def test_the_same_seed_gives_the_same_words(runs_dir, capsys):
+def test_the_same_seed_gives_the_same_output(runs_dir, capsys):
     outs = []
-    for _ in range(2):
-        compare(runs_dir, "--baseline", "simple", "--seed", "3")
-        outs.append(capsys.readouterr().out)
+    for seed in ("3", "3", "4"):
+        assert compare(runs_dir, "--baseline", "simple", "--seed", seed, "--resamples", "5", "--format", "json") == 0
+        outs.append(json.loads(capsys.readouterr().out))
     assert outs[0] == outs[1]
+    assert outs[0]["aggregates"]["rows"] != outs[2]["aggregates"]["rows"]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--baseline", "paper:simple30"], "no scores of 'paper:simple30'"),
-        (["--baseline", "der"], "no finished run is of the baseline 'der'"),
+        (["--baseline", "der"], "the baseline 'der' has no finished run"),
         (["--table", "versus"], "the table versus needs a baseline"),
     ],
 )

@@ -11,7 +11,7 @@ def test_a_report_is_written_verified_and_found_wrong(tmp_path, capsys):
     page = tmp_path / "report" / "index.html"
     assert capsys.readouterr().out == f"{page}\n"
     assert main([*words, "--verify"]) == 0
-    assert "numbers of" in capsys.readouterr().out
+    assert "match the 1 run." in capsys.readouterr().out
     page.write_text(page.read_text().replace(">2.00<", ">2.01<"))
     assert main([*words, "--verify"]) == 2
-    assert "is not what its runs say" in capsys.readouterr().err
+    assert "does not match its runs" in capsys.readouterr().err

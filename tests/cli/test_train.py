@@ -5,26 +5,37 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from evade.cli.main import MISTAKE, main
-from evade.config.presets import VARIANTS
+from evade.config.document import recipe_fingerprint
+from evade.config.presets import build_config
 from evade.errors import RunError
 from evade.runs.folder import RunFolder
 from evade.runs.journal import read_journal
+from evade.runs.session import folder_of
 from evade.training import algorithm
 from evade.training.load import load_run
 from evade.training.phases import score_policy
 from evade.training.state import load_weights
+from evade.vocabulary.metrics import METRICS
+from evade.vocabulary.variants import VARIANTS
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def train(runs_dir, *words):
     return main(["train", "smoke", *words, "--runs-dir", str(runs_dir)])
+
+
+def only_run(runs_dir):
+    """The folder of the one run below `runs_dir`."""
+    (config,) = runs_dir.rglob("config.json")
+    return config.parent
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +86,9 @@ def test_the_counts_of_an_iteration_are_exact(trained):
 
 
 def test_every_logged_number_is_explained(trained):
-    glossary = (ROOT / "docs/reference/metrics.md").read_text()
     logged = {name for record in read_journal(RunFolder(trained).metrics) for name in record["values"]}
     assert len(logged) > 20
-    unexplained = {name for name in logged if f"`{name}`" not in glossary and not name.startswith("sigma/")}
-    assert not unexplained
+    assert {name for name in logged if name not in METRICS and not name.startswith("posterior/sigma/")} == set()
 
 
 def test_scores_are_kept_raw_for_each_episode(trained):
@@ -96,7 +105,7 @@ def test_scores_are_kept_raw_for_each_episode(trained):
 def test_more_evaluation_does_not_change_training(trained, tmp_path):
     assert train(tmp_path, "evade", "--seed", "1", "--evaluation.episodes", "5") == 0
     ours = load_run(trained)
-    theirs = load_run(tmp_path / "smoke" / "minatar-breakout" / "evade" / "seed-1")
+    theirs = load_run(only_run(tmp_path))
     for name, weight in ours.policy.state_dict().items():
         assert torch.equal(weight, theirs.policy.state_dict()[name])
 
@@ -120,8 +129,8 @@ def test_runs_lists_them_all(trained, capsys):
 def test_resume_by_folder(trained, capsys):
     assert main(["resume", str(trained)]) == 0
     assert "resuming" in capsys.readouterr().out
-    assert main(["resume", str(trained), "--policy.clip", "0.3"]) == MISTAKE
-    assert "policy.clip: 0.1 in the run, 0.3 now" in capsys.readouterr().err
+    assert main(["resume", str(trained), "--learner.clip", "0.3"]) == MISTAKE
+    assert "learner.clip: 0.1 in the run, 0.3 now" in capsys.readouterr().err
     assert main(["resume", str(trained.parent)]) == MISTAKE
     assert "is not a run" in capsys.readouterr().err
     assert main(["resume"]) == MISTAKE
@@ -131,13 +140,13 @@ def test_resume_by_folder(trained, capsys):
     ("words", "said"),
     [
         (["--game", "minatar/brekout"], "did you mean minatar/breakout"),
-        (["--world-model.eventful-share", "1.5"], "world_model.eventful_share = 1.5 is not possible"),
+        (["--replay.eventful-share", "1.5"], "Invalid replay.eventful_share = 1.5: must be a share below 1"),
         (["--game", "atari/pong", "--world-model.keeps-objects"], "this game's cells have 256 values"),
-        (["--world-model.hidden-size", "0"], "world_model.hidden_size = 0 is not possible"),
-        (["--policy.minibatch-times", "5000"], "do not fill one minibatch"),
+        (["--world-model.hidden-size", "0"], "Invalid world_model.hidden_size = 0: must be at least 1"),
+        (["--learner.minibatch-times", "5000"], "must fill at least one minibatch"),
         (["--schedule.real-steps", "63"], "multiple of collect.num_envs x collect.num_slices = 8"),
         (["--seed"], "--seed needs a value"),
-        (["--seed", "-1"], "seed = -1 is not possible"),
+        (["--seed", "-1"], "Invalid seed = -1: must be"),
     ],
 )
 def test_a_users_mistake_is_one_line(words, said, tmp_path, capsys):
@@ -150,20 +159,42 @@ def test_a_users_mistake_is_one_line(words, said, tmp_path, capsys):
 @pytest.mark.parametrize("words", [["smok"], ["smoke", "evad"]])
 def test_an_unknown_preset_or_variant_lists_those_there_are(words, capsys):
     assert main(["train", *words]) == MISTAKE
-    assert "choose one of" in capsys.readouterr().err
+    assert "must be one of" in capsys.readouterr().err
 
 
 def test_a_variant_given_as_a_flag_is_the_variant_and_not_only_its_name(tmp_path):
     assert main(["train", "--preset", "smoke", "--variant=weighting", "--runs-dir", str(tmp_path)]) == 0
     run = load_run(tmp_path / "smoke" / "minatar-breakout" / "weighting" / "seed-0")
-    assert run.config.world_model.event_layers == ("weighting",)
+    assert run.config.world_model.reward.event_layers == ("weighting",)
+
+
+def test_changed_settings_get_a_folder_of_their_own(tmp_path):
+    """Two settings of one preset and seed never meet in one folder, and the same command finds its own again."""
+    preset = build_config("smoke", "evade", seed=3)
+    changed = [replace(preset, learner=replace(preset.learner, clip=clip)) for clip in (0.2, 0.3)]
+    paths = [folder_of(config, tmp_path).path for config in (preset, *changed)]
+    assert paths[0] == tmp_path / "smoke" / "minatar-breakout" / "evade" / "seed-3"
+    assert len(set(paths)) == 3
+    assert paths[1].parent.name == f"evade-{recipe_fingerprint(changed[0])}"
+    assert paths[1].parent == folder_of(replace(changed[0], seed=4), tmp_path).path.parent
+    # Neither the machine nor the run's length is part of a run's identity.
+    longer = replace(
+        preset, schedule=replace(preset.schedule, iterations=9), machine=replace(preset.machine, threads=2)
+    )
+    assert folder_of(longer, tmp_path).path == paths[0]
+    assert folder_of(changed[0], tmp_path, "wide").path.parent.name == "evade-wide"
+
+
+def test_a_run_can_be_given_a_name(tmp_path):
+    assert train(tmp_path, "simple", "--name", "first", "--schedule.iterations", "1") == 0
+    assert only_run(tmp_path) == tmp_path / "smoke" / "minatar-breakout" / "simple-first" / "seed-0"
 
 
 def test_a_wrong_flag_is_refused_with_the_near_name(tmp_path):
-    words = ["train", "smoke", "evade", "--policy.clp", "0.2", "--runs-dir", str(tmp_path)]
+    words = ["train", "smoke", "evade", "--learner.clp", "0.2", "--runs-dir", str(tmp_path)]
     result = subprocess.run([sys.executable, "-m", "evade", *words], capture_output=True, text=True, check=False)
     assert result.returncode == MISTAKE
-    assert "--policy.clip" in result.stdout + result.stderr
+    assert "--learner.clip" in result.stdout + result.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -190,7 +221,7 @@ def test_a_checkpoint_of_another_version_is_named(trained):
     weights = run.world_model.state_dict()
     weights.pop("is_single")
     with pytest.raises(RunError, match=r"another version of evade.*environment.txt.*Missing key.*is_single"):
-        load_weights(run.policy, run.world_model, {"policy": run.policy.state_dict(), "world_model": weights})
+        load_weights(run.world_model, weights)
 
 
 def test_scores_that_vanish_during_a_run_are_named(tmp_path, capsys, monkeypatch):
@@ -200,15 +231,15 @@ def test_scores_that_vanish_during_a_run_are_named(tmp_path, capsys, monkeypatch
 
     monkeypatch.setattr(algorithm, "score_policy", score_and_lose)
     assert train(tmp_path, "simple") == MISTAKE
-    assert re.search(r"the final scores of .*seed-0 are gone.*`evade evaluate .*seed-0`", capsys.readouterr().err)
+    assert re.search(r"The final scores of .*seed-0 are missing.*`evade evaluate .*seed-0`", capsys.readouterr().err)
 
 
 def test_a_diverged_run_stops_with_a_post_mortem_and_keeps_its_last_checkpoint(tmp_path, capsys):
-    words = ("evade", "--world-model.learning-rate", "1e30", "--world-model.warmup-updates", "1")
+    words = ("evade", "--world-model.fit.learning-rate", "1e30", "--world-model.fit.warmup-updates", "1")
     assert train(tmp_path, *words) == 3
     error = capsys.readouterr().err
     assert "this update was refused" in error
-    folder = RunFolder(tmp_path / "smoke" / "minatar-breakout" / "evade" / "seed-0")
+    folder = RunFolder(only_run(tmp_path))
     report = json.loads((folder.post_mortem / "report.json").read_text())
     assert report["phase"] == "fit"
     assert json.loads(folder.status.read_text())["status"] == "failed"

@@ -96,7 +96,7 @@ def test_different_seeds_give_different_runs(reference, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_polite_signal_saves_and_says_resume_me(number, reference, tmp_path):
     process = crashing.start(tmp_path, "minatar", extra=("--schedule.first-fit-updates", "100000"))
-    crashing.wait_for_phase(tmp_path, "minatar", "fit")
+    crashing.wait_for_phase(tmp_path, "fit")
     asked = time.monotonic()
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
@@ -110,7 +110,7 @@ def test_a_polite_signal_saves_and_says_resume_me(number, reference, tmp_path):
 def test_a_second_process_on_the_same_run_is_refused_with_the_holders_pid(tmp_path):
     first = crashing.start(tmp_path, "minatar", extra=("--schedule.first-fit-updates", "100000"))
     try:
-        crashing.wait_for_phase(tmp_path, "minatar", "fit")
+        crashing.wait_for_phase(tmp_path, "fit")
         code, output = crashing.run(tmp_path, "minatar", extra=("--schedule.first-fit-updates", "100000"))
         assert code == 2
         assert str(first.pid) in output

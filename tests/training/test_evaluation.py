@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from evade.config import EnvConfig, EvaluationConfig
+from evade.config import EvaluationConfig
+from evade.envs.settings import EnvConfig
 from evade.policies.acting import RandomPolicy, choose_action
 from evade.training.evaluation import evaluate
 
@@ -15,7 +16,6 @@ def play(episodes=20, seed=5, config=CONFIG, env=None, **options):
         "minatar/breakout",
         env or EnvConfig(),
         config,
-        num_frames=1,
         num_episodes=episodes,
         seed=seed,
         device=DEVICE,
@@ -25,7 +25,7 @@ def play(episodes=20, seed=5, config=CONFIG, env=None, **options):
 
 def test_every_game_is_played_once_and_scored_by_raw_rewards():
     seen = []
-    scores = play(progress=seen.append)
+    scores = play(on_progress=seen.append)
     assert [score.episode for score in scores] == list(range(20))
     assert seen[-1] == 20
     assert all(score.length >= 1 for score in scores)

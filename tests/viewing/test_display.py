@@ -5,13 +5,14 @@ import time
 import pytest
 from rich.console import Console
 
-from evade.viewing.display import PHASES, Display
+from evade.viewing.display import Display
+from evade.vocabulary.phases import PHASES
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class Clock:
-    """A console's clock that goes only when told."""
+    """A console's clock that goes only when text."""
 
     now = 0.0
 
@@ -46,18 +47,18 @@ def pipe(clock):
     return Display("breakout evade", 30, make_console(clock, is_terminal=False))
 
 
-def test_the_panel_tells_phase_progress_time_and_numbers(clock):
+def test_the_panel_shows_phase_progress_time_and_numbers(clock):
     with terminal(clock) as display:
         display.overall(0.0)
         display.phase(3, "fit", 15000)
         display.advance(9300)
-        display.show({"frame_loss": 0.0312, "reward_accuracy": 0.5, "real_return": 2})
-        display.show({"reward_accuracy": 0.991})
+        display.show({"fit/frame_loss": 0.0312, "fit/reward_accuracy": 0.5, "collect/return": 2})
+        display.show({"fit/reward_accuracy": 0.991})
         clock.now = 30.0
         display.overall(0.25)
         display._live.refresh()
         panel = last_panel(display)
-    for told in (
+    for text in (
         "breakout evade",
         "iteration 3 of 30",
         "fit the world model",
@@ -65,17 +66,17 @@ def test_the_panel_tells_phase_progress_time_and_numbers(clock):
         "25%  about 1 min 30 s left",
         "running · 30 s",
     ):
-        assert told in panel, panel
+        assert text in panel, panel
     assert re.search(r"frame loss +0\.0312 nats", panel)
     assert re.search(r"reward accuracy +99\.10 %", panel)
-    assert re.search(r"real return +2\.00 points", panel)
+    assert re.search(r"return, real play +2\.00 points", panel)
 
 
 @pytest.mark.parametrize("name", PHASES)
-def test_every_phase_is_told_in_plain_words(clock, name):
+def test_every_phase_is_described_in_plain_words(clock, name):
     with terminal(clock) as display:
         display.phase(1, name, None)
-    assert PHASES[name] in last_panel(display)
+    assert PHASES[name].description in last_panel(display)
 
 
 def test_the_panel_lives_on_narrow_terminals_and_before_anything_is_known(clock):
@@ -83,7 +84,7 @@ def test_the_panel_lives_on_narrow_terminals_and_before_anything_is_known(clock)
         display._live.refresh()
         assert "getting ready" in last_panel(display)
         display.phase(1, "improve", 10)
-        display.show({"dream_return": 1.0, "a_number_with_quite_a_long_name_indeed": 3.0})
+        display.show({"dream/return": 1.0, "a_number_with_quite_a_long_name_indeed": 3.0})
     lines = last_panel(display).splitlines()
     assert {len(line) for line in lines if line.startswith("│")} == {46}
 
@@ -125,43 +126,43 @@ def test_without_a_terminal_every_phase_gives_one_plain_line(clock):
     with pipe(clock) as display:
         display.overall(0.0)
         display.phase(1, "collect", 3200)
-        display.show({"real_return": 1.5})
+        display.show({"collect/return": 1.5})
         display.advance(3200)
         clock.now = 10.0
         display.overall(0.1)
         display.phase(1, "draw", None)
-        display.show({"sigma": 0.102})
+        display.show({"posterior/sigma": 0.102})
         clock.now = 12.0
         display.phase(1, "fit", 900)
         clock.now = 20.0
         display.overall(1.0)
     assert display.console.file.getvalue().splitlines() == [
         "breakout evade: 30 iterations",
-        "[ 10%] iteration 1/30  collect done in 10 s, 3,200/3,200, about 1 min 30 s left | real return 1.50 points",
+        "[ 10%] iteration 1/30  collect done in 10 s, 3,200/3,200, about 1 min 30 s left | return, real play 1.50 points",
         "[ 10%] iteration 1/30  draw done in 2 s, about 1 min 28 s left | sigma, mean 0.102",
         "[100%] iteration 1/30  fit done in 8 s, 0/900",
         "breakout evade: finished after 20 s",
     ]
 
 
-def test_without_a_terminal_a_long_phase_is_told_every_thirty_seconds(clock):
+def test_without_a_terminal_a_long_phase_is_reported_every_thirty_seconds(clock):
     with pipe(clock) as display:
         display.phase(2, "fit", 1000)
         for second in range(100):
             clock.now = float(second)
             display.advance(second * 10)
-            display.show({"frame_loss": 1.0})
+            display.show({"fit/frame_loss": 1.0})
         lines = display.console.file.getvalue().splitlines()[1:]
     assert lines == [
-        f"[  0%] iteration 2/30  fit for {told}, {done}/1,000 | frame loss 1.00 nats"
-        for told, done in [("30 s", 300), ("1 min 0 s", 600), ("1 min 30 s", 900)]
+        f"[  0%] iteration 2/30  fit for {text}, {done}/1,000 | frame loss 1.00 nats"
+        for text, done in [("30 s", 300), ("1 min 0 s", 600), ("1 min 30 s", 900)]
     ]
 
 
 def test_without_a_terminal_nothing_but_plain_ascii_is_written(clock):
     display = pipe(clock)
     display.phase(1, "score", 20)
-    display.show(dict.fromkeys(("frame_loss", "kl", "sigma", "dream_steps_per_second"), 1.0))
+    display.show(dict.fromkeys(("fit/frame_loss", "posterior/sigma", "dream/return"), 1.0))
     display.note("[bold]a note[/bold] " + "x" * 300)
     with pytest.raises(RuntimeError), display:
         raise RuntimeError
@@ -186,9 +187,9 @@ def test_remaining_time_after_a_resume_counts_from_where_the_run_went_on(clock):
         assert display._remaining() == "about 0 s left"
 
 
-@pytest.mark.parametrize(("told", "shown"), [(-0.1, "  0%"), (1.7, "100%")])
-def test_progress_stays_between_nothing_and_all(clock, told, shown):
+@pytest.mark.parametrize(("text", "shown"), [(-0.1, "  0%"), (1.7, "100%")])
+def test_progress_stays_between_nothing_and_all(clock, text, shown):
     with pipe(clock) as display:
-        display.overall(told)
+        display.overall(text)
         display.phase(1, "fit", None)
     assert f"[{shown}]" in display.console.file.getvalue()

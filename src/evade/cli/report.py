@@ -24,7 +24,8 @@ def report(
 
     found = read_runs(runs)
     if verify:
-        print(f"All {verify_report(found, output):,} numbers of {output} match the {len(found)} runs.")
+        number = f"{len(found)} run{'' if len(found) == 1 else 's'}"
+        print(f"All {verify_report(found, output):,} numbers of {output} match the {number}.")
     else:
         print(write_report(found, output))
     return 0

@@ -1,1 +1,1 @@
-"""The world model as an environment, and how far its dreams can be trusted."""
+"""Dreams: the world model as an environment, and a comparison of dreams with the game."""

@@ -1,4 +1,4 @@
-"""Atari games through ale-py and Gymnasium, with nothing of the emulator's own tricks left on."""
+"""Atari games through ale-py and Gymnasium, with the emulator's own preprocessing switched off."""
 
 import gymnasium
 
@@ -9,13 +9,13 @@ from evade.envs.settings import EnvConfig
 
 
 def build_atari(game: Game, config: EnvConfig) -> Env:
-    """The bare game: every frame 210x160 RGB, raw rewards, an end only at game over.
+    """Build the bare emulator: 210x160 RGB frames, raw rewards, terminated only at game over.
 
-    No frame skip and no time limit inside (the protocol brings both), no sticky actions unless set, the
-    minimal action set unless set otherwise. Losing a life ends nothing; no button is pressed for the agent.
+    No frame skip and no time limit inside (the protocol adds both). Sticky actions and the action set follow `config`.
+    Losing a life does not end the episode, and FIRE is not pressed on reset.
     """
     ale_py = import_extra("ale_py", extra="atari")
-    # The emulator greets on the first ROM it loads unless told before.
+    # Otherwise the emulator prints a banner when it loads its first ROM.
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
     return gymnasium.make(

@@ -1,4 +1,4 @@
-"""Optional packages: imported where they are needed, missed with a message that says what to install."""
+"""Optional packages: imported on first use; a missing one raises an error that names what to install."""
 
 from importlib import import_module
 from types import ModuleType
@@ -7,10 +7,10 @@ from evade.errors import ExtraMissing
 
 
 def import_extra(module: str, extra: str) -> ModuleType:
-    """Import `module`, which the extra `extra` of this package brings, or raise `ExtraMissing`."""
+    """Import `module`, a dependency of the extra `evade[extra]`, or raise `ExtraMissing`."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise ExtraMissing(
-            f"the package {error.name or module} is not installed: run  pip install 'evade[{extra}]'"
+            f"The package {error.name or module} is not installed: run  pip install 'evade[{extra}]'"
         ) from error

@@ -1,4 +1,4 @@
-"""Which games there are, what each is called, and by which protocol each kind of game is played."""
+"""The known games, their names, and the protocol that each family of games is played by."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,24 +12,24 @@ from evade.envs.settings import EnvConfig
 from evade.errors import UnknownGame
 
 PREPROCESSING_VERSION = 1
-"""Raised whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
+"""Incremented whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
 
 Kind = Literal["atari", "minatar", "gymnasium"]
 
 
 @dataclass(frozen=True)
 class Game:
-    """One game, whatever name it was asked for by."""
+    """One game, independent of the spelling it was requested by."""
 
     kind: Kind
     id: str
-    """Atari: the ROM (`ms_pacman`); MinAtar: the module (`breakout`); else `Id-v0` or `module:Id-v0`."""
+    """Atari: the ROM (`ms_pacman`); MinAtar: the module (`breakout`); otherwise `Id-v0` or `module:Id-v0`."""
     title: str
-    """What people call it; for the Atari 100K games the paper's spelling."""
+    """For tables and figures; for the Atari 100K games the paper's spelling."""
 
     @property
     def name(self) -> str:
-        """The one name used in commands, folders and tables: `atari/ms_pacman`."""
+        """The canonical name, used in commands, folders and tables: `atari/ms_pacman`."""
         return self.id if self.kind == "gymnasium" else f"{self.kind}/{self.id}"
 
     @property
@@ -73,7 +73,7 @@ ATARI_100K: tuple[Game, ...] = tuple(
         "UpNDown": "up_n_down",
     }.items()
 )
-"""The 26 games of the paper's tables, in their order."""
+"""The 26 games of the paper's tables, in the paper's order."""
 
 MINATAR: tuple[Game, ...] = tuple(
     Game("minatar", module, _join_words(module))
@@ -84,44 +84,44 @@ MINATAR: tuple[Game, ...] = tuple(
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a game is played once all settings are known; the fields are those of `EnvConfig`."""
+    """How a game is played, with all defaults resolved; the fields are those of `EnvConfig`."""
 
     frame_size: tuple[int, int] | None
     """None keeps the game's own size."""
     frame_skip: int
     max_noops: int
     time_limit: int | None
-    """None leaves the end to the game."""
+    """None: no limit but the game's own."""
     reward_range: tuple[int, int]
     grey_levels: int | None = None
     """None keeps the game's own colours."""
 
 
 PROTOCOLS: dict[Kind, Protocol] = {
-    # Original. Its limit was Gym's: 400,000 frames, which are 100,000 steps of 4.
+    # T2T SimPLe. Its limit was Gym's: 400,000 frames, which are 100,000 steps of 4.
     "atari": Protocol(frame_size=(105, 80), frame_skip=4, max_noops=8, time_limit=100_000, reward_range=(-1, 1)),
-    # Ours. Waiting loses the ball in Breakout before the agent may act, and the games bring their own chance.
+    # Ours. No-ops would lose the ball in Breakout before the agent acts, and the games are random by themselves.
     # A good player's game may never end, so a limit is needed; Freeway's own is 2,500. No reward is negative.
     "minatar": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=5_000, reward_range=(0, 1)),
-    # Ours. Nothing is known of the game: action 0 need not mean waiting, and it may bring its own time limit.
+    # Ours. Nothing is known of the game: action 0 need not be a no-op, and it may have its own time limit.
     "gymnasium": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=None, reward_range=(-1, 1)),
 }
 
 
 def choose_protocol(game: Game, config: EnvConfig) -> Protocol:
-    """The protocol of the game's kind with the settings that are not None in its place."""
+    """The protocol of the game's family, overridden by all settings that are not None."""
     fields = ("frame_size", "grey_levels", "frame_skip", "max_noops", "time_limit", "reward_range")
     chosen = {field: getattr(config, field) for field in fields}
     return replace(PROTOCOLS[game.kind], **{field: value for field, value in chosen.items() if value is not None})
 
 
 def resolve(name: str) -> Game:
-    """Find a game by any of its names, or raise `UnknownGame` with near ones.
+    """Find a game by any of its names, or raise `UnknownGame` with suggestions.
 
-    Case, blanks and underscores do not matter in `atari/ms_pacman`, `ALE/MsPacman-v5`,
-    `MsPacmanNoFrameskip-v4`, `minatar/breakout` and `MinAtar/Breakout-v1`: all of them mean the game played
-    by *our* protocol, whatever settings an id stands for elsewhere. Any other id of a Gymnasium environment
-    must be spelt exactly; `module:Id-v0` imports the module first, so that it can register the environment.
+    Case, spaces and underscores are ignored in `atari/ms_pacman`, `ALE/MsPacman-v5`, `MsPacmanNoFrameskip-v4`,
+    `minatar/breakout` and `MinAtar/Breakout-v1`. Each of them means the game played by *our* protocol, not by the
+    settings the id stands for elsewhere. Any other Gymnasium id must be spelt exactly; `module:Id-v0` imports the
+    module first, so that it can register the environment.
     """
     if ":" in name:
         _import_module_of(name)
@@ -140,13 +140,13 @@ def _import_module_of(name: str) -> None:
         import_module(module)
     except ImportError as error:
         raise UnknownGame(
-            f"the game {name!r} is out of reach: importing {module!r} failed ({error}). "
+            f"Unknown game {name!r}: importing {module!r} failed ({error}). "
             "Give MODULE:ID with a module on Python's path that registers the environment."
         ) from error
 
 
 def _known_games() -> Iterator[Game]:
-    """Atari 100K and MinAtar always; the other Atari games once ale-py is there to say what it has."""
+    """Atari 100K and MinAtar always; all other Atari games if ale-py is installed."""
     yield from ATARI_100K
     yield from MINATAR
     try:
@@ -178,14 +178,14 @@ def _describe_unknown(name: str) -> str:
     for game in _known_games():
         for form in (*_forms(game), game.id, game.title):
             names.setdefault(_fold(form), []).append(game.name)
-    # What Gymnasium calls a known game is no second suggestion.
+    # A known game's Gymnasium id is not suggested a second time.
     for env_id in gymnasium.registry:
         names.setdefault(_fold(env_id), [env_id])
     near = get_close_matches(_fold(name), names, n=3)
-    # A dictionary keeps the order and drops repetitions.
+    # Drop repetitions, keep the order.
     suggested = list(dict.fromkeys(suggestion for form in near for suggestion in names[form]))[:3]
     question = f"did you mean {' or '.join(suggested)}? " if suggested else ""
     return (
-        f"no game is called {name!r}: {question}Give atari/NAME, minatar/NAME, or the id of a Gymnasium "
-        "environment (MODULE:ID if importing MODULE registers it)."
+        f"Unknown game {name!r}: {question}Give atari/NAME, minatar/NAME, or the id of a Gymnasium environment "
+        "(MODULE:ID if importing MODULE registers it)."
     )

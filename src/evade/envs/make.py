@@ -1,4 +1,4 @@
-"""From a game's name to a batch of it: "atari/pong" -> `VectorEnv`."""
+"""Build a batch of a game by its name: "atari/pong" -> `VectorEnv`."""
 
 from evade.checks import require
 from evade.envs.atari import build_atari
@@ -11,7 +11,7 @@ from evade.envs.vector import VectorEnv
 from evade.game_spec import GameSpec
 
 PLAIN = EnvConfig()
-"""Every setting as the game's kind prescribes."""
+"""Every setting at the default of the game's family."""
 
 
 def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN) -> VectorEnv:
@@ -19,12 +19,12 @@ def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PL
 
     Args:
         game: any name `evade.envs.games.resolve` knows: `atari/pong`, `minatar/breakout`, a Gymnasium id.
-        num_envs: N, how many games step together.
+        num_envs: N, the number of games that step together.
         seed: game i of the batch is determined by (seed, i) and its actions.
         config: how the game is played, and how many frames an observation stacks.
     """
     require(num_envs >= 1, "num_envs", num_envs, "must be at least 1")
-    require(seed >= 0, "seed", seed, "must be a whole number from 0")
+    require(seed >= 0, "seed", seed, "must not be negative")
     found = resolve(game)
     protocol = choose_protocol(found, config)
     envs = [_build_env(found, config, protocol) for _ in range(num_envs)]
@@ -32,7 +32,7 @@ def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PL
 
 
 def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
-    """What the networks must know of a game played with these settings."""
+    """The frame shape, number of actions and reward range of a game played with these settings."""
     found = resolve(game)
     protocol = choose_protocol(found, config)
     env = _build_env(found, config, protocol)
@@ -43,9 +43,9 @@ def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
 
 
 def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
-    """One game by its protocol: frames uint8 `[C, H, W]`, raw rewards."""
+    """Build one game with its protocol's wrappers: frames uint8 `[C, H, W]`, raw rewards."""
     if game.kind == "minatar":
-        rule = f"{game.name} is a grid of 10x10 cells with objects in them, not a picture"
+        rule = f"must be None, because {game.name} is a grid of 10x10 cells and not an image"
         for field in ("frame_size", "grey_levels"):
             require(getattr(protocol, field) is None, f"env.{field}", getattr(protocol, field), rule)
         minatar = MinAtarGame(
@@ -61,9 +61,9 @@ def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
 
 
 def _measure(env: Env, protocol: Protocol) -> GameSpec:
-    """Read the spec off a built game."""
+    """The spec of a built game."""
     frames, actions = env.observation_space, env.action_space
-    channels, height, width = frames.shape  # type: ignore[misc] # every builder gives a Box of three axes
+    channels, height, width = frames.shape  # type: ignore[misc] # every builder makes a Box with three axes
     lowest, highest = protocol.reward_range
     return GameSpec(
         channels=channels,

@@ -1,10 +1,10 @@
-"""MinAtar games as a true Gymnasium environment: honest types, seeding, actions and pictures.
+"""MinAtar games as Gymnasium environments that pass Gymnasium's checker.
 
-MinAtar's own Gymnasium class fails Gymnasium's checker, so this one stands directly on `minatar.Environment`.
+MinAtar's own Gymnasium class fails the checker (types, seeding), so this one wraps `minatar.Environment` directly.
 
-The minimal action set is the default, as in the original's Atari protocol: actions without an effect only
-slow down learning. MinAtar's own defaults are all six actions, 0.1 of them sticky, and random play scores
-differently there (Space Invaders about 2.7, here 4.0): compare only numbers made with the same settings.
+The minimal action set is the default, as in T2T SimPLe's Atari protocol: actions without an effect slow down learning.
+MinAtar's own defaults are all six actions and sticky actions with probability 0.1; random play scores differently there
+(Space Invaders about 2.7, here 4.0), so compare only scores obtained with the same settings.
 """
 
 from typing import Any, Literal
@@ -19,22 +19,22 @@ from evade.envs.preprocess import Frame, StepResult
 from evade.errors import ActionError
 
 LEVELS = 2
-"""An object is in a cell or it is not."""
+"""Channels are binary: an object is in a cell or it is not."""
 
 
 class MinAtarGame(gymnasium.Env[Frame, int]):
-    """One MinAtar game of 10x10 cells with one binary channel per kind of object: uint8 `[C, 10, 10]`.
+    """A MinAtar game: 10x10 cells with one binary channel per object type, uint8 `[C, 10, 10]`.
 
-    Action 0 does nothing. Rewards are raw; an episode ends when the game does and is never truncated here.
+    Action 0 is the no-op. Rewards are raw; episodes are never truncated here.
 
     Args:
         game: `asterix`, `breakout`, `freeway`, `seaquest` or `space_invaders`.
-        sticky_probability: chance that the previous action is repeated instead.
-        minimal_actions: offer only the 3 to 6 actions that do something in this game, in MinAtar's order;
-            False offers all six (nothing, left, up, right, down, fire).
-        difficulty_ramping: whether the game becomes harder with time.
-        render_mode: `"rgb_array"` to allow `render`.
-        render_scale: pixels per cell and side of a picture.
+        sticky_probability: probability of repeating the previous action.
+        minimal_actions: offer only the 3 to 6 actions with an effect in this game, in MinAtar's order; False offers all
+            six (no-op, left, up, right, down, fire).
+        difficulty_ramping: whether the game becomes harder over time.
+        render_mode: `"rgb_array"` to enable `render`.
+        render_scale: side of a rendered cell in pixels.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - Gymnasium's own declaration
@@ -62,12 +62,12 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
         self._render_scale = render_scale
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Frame, dict[str, Any]]:
-        """Begin an episode; with a seed, everything after it is determined. No options exist."""
+        """Begin an episode; a seed determines everything that follows. There are no options."""
         super().reset(seed=seed, options=options)
         if seed is not None:
-            # MinAtar takes 32 bits only; Gymnasium's generator turns any seed into them.
+            # MinAtar takes 32-bit seeds only; Gymnasium's generator maps any seed to one.
             self._game.seed(int(self.np_random.integers(2**32)))
-        # MinAtar would carry the last action, which a sticky step repeats, over into the new episode.
+        # MinAtar would carry over the last action, which a sticky step repeats, to the new episode.
         self._game.last_action = 0
         self._game.reset()
         return self._frame(), {}
@@ -75,12 +75,12 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
     def step(self, action: int) -> StepResult:
         """Play one step of the game."""
         if not 0 <= action < len(self._actions):
-            raise ActionError(f"action {action} is not one of this game's actions 0 to {len(self._actions) - 1}.")
+            raise ActionError(f"Invalid action {action}: must be 0 to {len(self._actions) - 1} in this game.")
         reward, terminated = self._game.act(self._actions[action])
         return self._frame(), float(reward), bool(terminated), False, {}
 
     def render(self) -> Frame | None:
-        """The current cells as an RGB picture, `render_scale` pixels per cell; None without a render mode."""
+        """The current frame as an RGB image, `render_scale` pixels per cell; None without a render mode."""
         return render_frame(self._frame(), LEVELS, self._render_scale) if self.render_mode else None
 
     def _frame(self) -> Frame:

@@ -1,4 +1,4 @@
-"""Any Gymnasium environment with pictures or small channel grids and discrete actions."""
+"""Any registered Gymnasium environment with image or grid observations and discrete actions."""
 
 from typing import Any, cast
 
@@ -15,18 +15,18 @@ from evade.envs.settings import EnvConfig
 from evade.errors import UnsupportedGame
 
 MAX_CHANNELS = 64
-"""More channels than this are taken for a mistake in the order of axes."""
+"""With more channels than this, the order of axes is assumed to be wrong."""
 
 
 def build_pixels(game: Game, config: EnvConfig) -> Env:
-    """The environment as it was registered; `UnsupportedGame` if the networks could not learn it."""
-    # The checker would examine every step; what matters to us is examined in `FrameObservation`.
+    """Build an environment as registered; raise `UnsupportedGame` if its spaces are not supported."""
+    # Gymnasium's checker would run at every step; `FrameObservation` checks what matters here.
     env = gymnasium.make(game.id, disable_env_checker=True)
     name = game.name
     actions = env.action_space
     if not isinstance(actions, spaces.Discrete) or actions.start != 0:
         raise UnsupportedGame(
-            f"the actions of {name} are {actions}: they must be Discrete(n), counted from 0. "
+            f"Unsupported action space {actions} of {name}: must be Discrete(n), counted from 0. "
             "Wrap the environment with gymnasium.wrappers.TransformAction."
         )
     find_levels(env.observation_space, name)
@@ -36,37 +36,36 @@ def build_pixels(game: Game, config: EnvConfig) -> Env:
 
 
 def find_levels(space: gymnasium.Space[Any], name: str) -> int:
-    """How many values a cell of the observations can take; `UnsupportedGame` if they are no pictures.
+    """Number of values a cell of an observation can take; raise `UnsupportedGame` if the space is not supported.
 
-    Pictures are uint8 from 0 to 255 and give 256. A grid has whole numbers, or truth values, from 0 to at
-    most 255.
+    Images are uint8 from 0 to 255: 256 levels. Grids are integers or booleans from 0 to at most 255.
     """
-    advice = "Wrap the environment so that it gives a uint8 picture [H, W, 3] or [H, W], or a grid [C, H, W]."
+    advice = "Wrap the environment so that it returns a uint8 image [H, W, 3] or [H, W], or a grid [C, H, W]."
     if isinstance(space, spaces.MultiBinary):
         highest = 1
     elif isinstance(space, spaces.Box) and (space.dtype == bool or np.issubdtype(space.dtype, np.integer)):
         lowest, highest = int(space.low.min()), int(space.high.max())
         if lowest < 0 or not 1 <= highest <= 255:
             raise UnsupportedGame(
-                f"the observations of {name} go from {lowest} to {highest}: a cell must hold whole numbers "
-                f"from 0 to at most 255. {advice}"
+                f"Unsupported observations of {name}, from {lowest} to {highest}: must be integers from 0 to at "
+                f"most 255. {advice}"
             )
     else:
-        raise UnsupportedGame(f"the observations of {name} are {space}: they must be a Box of whole numbers. {advice}")
+        raise UnsupportedGame(f"Unsupported observation space {space} of {name}: must be a Box of integers. {advice}")
     shape = space.shape
     if len(shape) not in (2, 3) or min(shape) < 1 or (len(shape) == 3 and min(shape[0], shape[2]) > MAX_CHANNELS):
         raise UnsupportedGame(
-            f"the observations of {name} have the shape {shape}: this is neither [H, W] nor [H, W, C] nor "
-            f"[C, H, W] with at most {MAX_CHANNELS} channels. {advice}"
+            f"Unsupported observation shape {shape} of {name}: must be [H, W], [H, W, C] or [C, H, W] with at most "
+            f"{MAX_CHANNELS} channels. {advice}"
         )
     return highest + 1
 
 
 class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
-    """Turn pictures and grids into frames: uint8 `[C, H, W]`.
+    """Convert images and grids to frames: uint8 `[C, H, W]`.
 
-    Pictures are reduced by `area_resize` if a size is given, then by `reduce_greys` if a number of greys is.
-    `[H, W]` becomes one channel. Of three axes the last is the channels, unless the first is smaller than it.
+    Images are resized by `area_resize` if `frame_size` is given, then converted by `reduce_greys` if `grey_levels` is.
+    `[H, W]` becomes one channel. With three axes the last is the channel axis, unless the first is smaller.
     """
 
     def __init__(self, env: Env, name: str, frame_size: tuple[int, int] | None, grey_levels: int | None) -> None:
@@ -77,32 +76,32 @@ class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
         assert shape is not None
         self._shape = shape
         self._channels_first = len(shape) == 3 and shape[0] < shape[2]
-        rule = f"{name} shows a grid of {self._levels} values, not a picture; it cannot be reduced"
+        rule = f"must be None, because {name} shows a grid of {self._levels} values and not an image"
         for field, value in (("frame_size", frame_size), ("grey_levels", grey_levels)):
             require(value is None or self._levels == 256, f"env.{field}", value, rule)
         example = self.observation(np.zeros(shape, np.uint8))
         self.observation_space = spaces.Box(0, (grey_levels or self._levels) - 1, example.shape, np.uint8)
 
     def observation(self, observation: NDArray[Any]) -> Frame:
-        """One frame; `UnsupportedGame` if it breaks the promise of the environment's observation space."""
-        picture = np.asarray(observation)
-        if picture.shape != self._shape:
+        """Convert one observation; raise `UnsupportedGame` if it lies outside the environment's observation space."""
+        image = np.asarray(observation)
+        if image.shape != self._shape:
             raise UnsupportedGame(
-                f"{self._name} promised observations of the shape {self._shape} and gave {picture.shape}: "
-                "correct its observation_space."
+                f"{self._name} returned an observation of shape {image.shape}, but its observation_space has shape "
+                f"{self._shape}: correct the space."
             )
-        if self._levels < 256 and (picture.max() >= self._levels or picture.min() < 0):
+        if self._levels < 256 and (image.max() >= self._levels or image.min() < 0):
             raise UnsupportedGame(
-                f"{self._name} promised cells from 0 to {self._levels - 1} and gave {picture.min()} to "
-                f"{picture.max()}: correct its observation_space."
+                f"{self._name} returned cells from {image.min()} to {image.max()}, but its observation_space goes from "
+                f"0 to {self._levels - 1}: correct the space."
             )
-        if picture.ndim == 2:
-            picture = picture[:, :, None]
+        if image.ndim == 2:
+            image = image[:, :, None]
         elif self._channels_first:
-            picture = picture.transpose(1, 2, 0)
-        picture = picture.astype(np.uint8, copy=False)
+            image = image.transpose(1, 2, 0)
+        image = image.astype(np.uint8, copy=False)
         if self._frame_size is not None:
-            picture = area_resize(picture, *self._frame_size)
+            image = area_resize(image, *self._frame_size)
         if self._grey_levels is not None:
-            picture = reduce_greys(picture, self._grey_levels)
-        return picture.transpose(2, 0, 1)
+            image = reduce_greys(image, self._grey_levels)
+        return image.transpose(2, 0, 1)

@@ -1,4 +1,4 @@
-"""Real games as an environment of tensors."""
+"""Real games behind the tensor interface `interfaces.Environment`."""
 
 import torch
 from torch import Tensor
@@ -12,15 +12,15 @@ class RealEnv:
 
     Args:
         games: the batch of games (`make_env`), or a recorder around it.
-        device: where observations go.
+        device: of all tensors returned.
     """
 
     def __init__(self, games: Games, device: torch.device) -> None:
         self.num_envs = games.num_envs
         self.episodes: list[Episode] = []
-        """All episodes that have ended so far."""
+        """All episodes finished so far."""
         self.last_step: Step | None = None
-        """What the games returned last, with raw rewards and final observations; None before the first step."""
+        """The games' own last step, with raw rewards and final observations; None before the first."""
         self._games, self._device = games, device
 
     def reset(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""A batch of games that step together: frames stacked, ended games restarted within the step. Numpy only."""
+"""A batch of games that step together, with frame stacking and automatic resets. Numpy only."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -15,30 +15,30 @@ class Episode(NamedTuple):
     """One finished episode."""
 
     env: int
-    """Which game of the batch, from 0."""
+    """Index of the game in the batch."""
     raw_return: float
     """Sum of the raw rewards: the score."""
     length: int
-    """Steps of the agent, without the waiting at the start."""
+    """Agent steps, without the no-ops at the start."""
 
 
 class Step(NamedTuple):
-    """What one step of all N games gave. Every array is the caller's own."""
+    """The result of one step of N games. Every array is a copy that the caller may change."""
 
     observation: NDArray[np.uint8]
-    """`[N, K, C, H, W]`, oldest frame first: what to act on next. An ended game shows its next episode."""
+    """`[N, K, C, H, W]`, oldest frame first; of a game that ended, the first observation of its next episode."""
     reward: NDArray[np.float32]
-    """`[N]`, clipped to the game's range and rounded: what is learnt from."""
+    """`[N]`, clipped to the game's range and rounded: for learning."""
     raw_reward: NDArray[np.float64]
-    """`[N]`, as the game gave it: what scores are made of."""
+    """`[N]`, as returned by the game: for scores."""
     terminated: NDArray[np.bool_]
     """`[N]`: the game ended at this step."""
     truncated: NDArray[np.bool_]
-    """`[N]`: a limit cut the game off after this step, though it had not ended; never with `terminated`."""
+    """`[N]`: a time limit cut the game off at this step; never True together with `terminated`."""
     final_observation: NDArray[np.uint8]
-    """`[N, K, C, H, W]`: what the actions led to, before any restart; `observation` itself if none ended."""
+    """`[N, K, C, H, W]`: the observation the actions led to, before any reset; `observation` itself if none ended."""
     episodes: tuple[Episode, ...]
-    """Those that ended at this step, by rising `env`."""
+    """Episodes that ended at this step, by rising `env`."""
 
 
 class Games(Protocol):
@@ -47,7 +47,7 @@ class Games(Protocol):
     num_envs: int
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin an episode in every game; gives the observations `[N, K, C, H, W]`."""
+        """Begin an episode in every game; returns observations `[N, K, C, H, W]`."""
         ...
 
     def step(self, actions: ArrayLike) -> Step:
@@ -60,17 +60,16 @@ class Games(Protocol):
 
 
 class VectorEnv:
-    """N games of one kind stepping together.
+    """N copies of a game that step together.
 
-    A game that ends is reset within the same step (no step is ever lost to a reset); its last observation is
-    in `Step.final_observation`, so that a truncated return can be bootstrapped. At a reset the first frame
-    fills the whole stack. All that happens in game i follows from `seed`, i and its actions; other games do
-    not matter.
+    A game that ends is reset within the same step; its last observation is in `Step.final_observation`, so that a
+    truncated return can be bootstrapped. At a reset the first frame fills the whole stack. Game i depends on `seed`, i
+    and its own actions only, not on the other games.
 
     Args:
-        envs: the games; each gives raw rewards and frames uint8 `[C, H, W]`.
-        spec: what they have in common.
-        seed: a whole number from 0.
+        envs: the games; each returns raw rewards and frames uint8 `[C, H, W]`.
+        spec: the spec they share.
+        seed: a non-negative integer.
         num_frames: K, the frames in an observation.
     """
 
@@ -91,9 +90,9 @@ class VectorEnv:
         self._lengths = np.zeros(self.num_envs, np.int64)
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin an episode in every game, drop unfinished ones; gives the observations `[N, K, C, H, W]`.
+        """Begin an episode in every game, drop unfinished ones; returns observations `[N, K, C, H, W]`.
 
-        Only the first reset seeds the games; a later one goes on with their generators as they are.
+        Only the first reset seeds the games; later ones continue with the games' generators.
         """
         for index in range(self.num_envs):
             self._begin(index)
@@ -144,17 +143,17 @@ class VectorEnv:
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.integer]:
         if not self._is_running:
-            raise ResetNeeded("the games have not begun: call reset() before the first step().")
+            raise ResetNeeded("The games have not begun: call reset() before the first step().")
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or not np.issubdtype(chosen.dtype, np.integer):
             raise ActionError(
-                f"actions of the shape {chosen.shape} and type {chosen.dtype} are not possible: give "
-                f"{self.num_envs} whole numbers, one for each game."
+                f"Invalid actions of shape {chosen.shape} and type {chosen.dtype}: must be {self.num_envs} integers, "
+                f"one for each game."
             )
         if chosen.min() < 0 or chosen.max() >= self.spec.num_actions:
             raise ActionError(
-                f"actions from {chosen.min()} to {chosen.max()} are not possible: this game has 0 to "
-                f"{self.spec.num_actions - 1}."
+                f"Invalid actions from {chosen.min()} to {chosen.max()}: must be 0 to {self.spec.num_actions - 1} in "
+                f"this game."
             )
         return chosen
 
@@ -162,5 +161,5 @@ class VectorEnv:
         if not np.isfinite(self._raw_reward).all():
             index = int(np.flatnonzero(~np.isfinite(self._raw_reward))[0])
             raise RewardError(
-                f"game {index} of the batch gave the reward {self._raw_reward[index]}: rewards must be finite numbers."
+                f"Invalid reward {self._raw_reward[index]} of game {index} of the batch: must be finite."
             )

@@ -1,1 +1,1 @@
-"""Real experience: recorded, kept on disk in chunks, sampled."""
+"""Real experience: recorded, stored on disk in chunks, sampled."""

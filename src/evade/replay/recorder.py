@@ -1,4 +1,4 @@
-"""Real games that remember all that happened in them."""
+"""Recording of real games."""
 
 import numpy as np
 import torch
@@ -9,10 +9,10 @@ from evade.replay.chunk import Chunk, join_episodes
 
 
 class Recorder:
-    """N games that step as before, while every frame, action and reward is written down.
+    """Wraps N games and records every frame, action and reward.
 
     Args:
-        games: the batch of games; not yet reset.
+        games: the batch of games, not yet reset.
     """
 
     def __init__(self, games: Games) -> None:
@@ -28,7 +28,7 @@ class Recorder:
         return observation
 
     def step(self, actions: ArrayLike) -> Step:
-        """Play one action in each game and write it down."""
+        """Play one action in each game and record the result."""
         chosen = np.asarray(actions)
         step = self._games.step(chosen)
         for index, log in enumerate(self._logs):
@@ -44,7 +44,7 @@ class Recorder:
         return step
 
     def chunk(self) -> Chunk:
-        """All frames, actions and rewards, game by game, episode by episode; a game just begun is left out."""
+        """Everything recorded, game by game, episode by episode; episodes without a step are left out."""
         return join_episodes([log.chunk() for logs in self._logs for log in logs if log.actions])
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class Recorder:
 
 
 class _Log:
-    """One episode while it happens."""
+    """One episode in progress."""
 
     def __init__(self, frame: np.ndarray) -> None:
         self.frames = [frame]

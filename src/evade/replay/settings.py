@@ -1,4 +1,4 @@
-"""Settings of the replay: what is kept for fitting, and how batches are sampled. No torch here."""
+"""Settings of the replay: what is held out, and how batches are sampled. No torch here."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ from evade.checks import at_least_one, is_probability_below_one, require_fields
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """Which real transitions the world model is fitted to."""
+    """The real transitions that the world model is fitted to."""
 
     batch_size: int = 4
     """Transitions per update of the world model. T2T SimPLe: 4."""
     eventful_share: float = 0.0
-    """Share of each batch that is sampled from transitions with a reward or an end, as soon as there are any.
-    T2T SimPLe: 0, all are sampled alike; but one in a hundred of Asterix's transitions has a reward, and a model fitted
+    """Share of each batch sampled from eventful transitions (those with a nonzero reward or an end), if there are any.
+    T2T SimPLe: 0, uniform sampling. But in MinAtar Asterix one transition in a hundred has a reward, and a model fitted
     on uniform samples never predicts one."""
     holdout: float = 1 / 11
-    """Share of each collection, its end, that the world model is not fitted to. T2T SimPLe: 1/11."""
+    """Share of each collection, taken from its end, that is held out of fitting. T2T SimPLe: 1/11."""
     pads_starts: bool = False
-    """Observations at the start of an episode are filled up with its first frame, for fitting and for dreams, as they
-    are in the game. T2T SimPLe: no, they are left out, so that no dream shows an episode's first steps."""
+    """Pad the first observations of an episode with copies of its first frame, for fitting and for dreams, as the game
+    does. T2T SimPLe: no, they are left out, so that no dream shows an episode's first steps."""
 
     def __post_init__(self) -> None:
         require_fields(self, "replay", "batch_size", at_least_one, "must be at least 1")
-        rule = "must be a share below 1"
+        rule = "must be at least 0 and below 1"
         require_fields(self, "replay", "eventful_share holdout", is_probability_below_one, rule)

@@ -1,4 +1,4 @@
-"""All real experience: in memory to sample from, on disk as chunks that are never changed."""
+"""The replay: all real experience, in memory for sampling and on disk as immutable chunks."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from evade.replay.settings import ReplayConfig
 
 @dataclass(frozen=True)
 class ChunkRecord:
-    """What a checkpoint says about a chunk on disk."""
+    """A chunk on disk, as named in checkpoints."""
 
     name: str
     sha256: str
@@ -26,23 +26,23 @@ class ChunkRecord:
 
 
 class Replay:
-    """Append-only experience; sampling is uniform and never crosses an episode.
+    """Append-only store of real experience; samples never cross an episode's boundary.
 
     Args:
-        folder: where the chunks are.
-        game: the shape of frames.
+        folder: of the chunks.
+        game: gives the shape of frames.
         num_frames: frames K in an observation.
-        config: what is kept from fitting, and how batches are sampled.
-        capacity: frames to make room for; more is made when needed.
+        config: what is held out, and how batches are sampled.
+        capacity: frames to reserve memory for; it grows when needed.
     """
 
     def __init__(self, folder: Path, game: GameSpec, num_frames: int, config: ReplayConfig, capacity: int) -> None:
         self.folder, self.num_frames, self.config = folder, num_frames, config
-        # Without padding, an episode's first K - 1 frames are only ever the past of others.
+        # Without padding, an episode's first K - 1 frames only occur as history of later ones.
         self._least_position = 0 if config.pads_starts else num_frames - 1
         self.records: list[ChunkRecord] = []
         self.size = 0
-        # Room is reserved at once: pages that are never written cost nothing, and growing would copy gigabytes.
+        # Reserved at once: pages that are never written cost no memory, and growing would copy gigabytes.
         shape = (capacity, game.channels, game.height, game.width)
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
@@ -54,15 +54,15 @@ class Replay:
 
     @property
     def num_steps(self) -> int:
-        """Steps of the agent in all chunks."""
+        """Agent steps in all chunks."""
         return sum(record.num_steps for record in self.records)
 
     def add(self, chunk: Chunk, write: Callable[[Path, bytes], None]) -> None:
-        """Write a chunk to disk, then take it up.
+        """Write a chunk to disk, then make it available for sampling.
 
         Args:
-            chunk: what a collection saw.
-            write: writes bytes to a path, whole or not at all.
+            chunk: one collection.
+            write: writes bytes to a path atomically.
         """
         data = encode(chunk)
         name = f"chunk-{len(self.records):05d}.safetensors.zst"
@@ -70,7 +70,7 @@ class Replay:
         self._take(chunk, ChunkRecord(name, hashlib.sha256(data).hexdigest(), chunk.num_steps))
 
     def saved_tensors(self) -> dict[str, Tensor]:
-        """No tensors: the chunks on disk hold them."""
+        """Empty: the experience is in the chunks on disk."""
         return {}
 
     def saved_values(self) -> list[dict[str, Any]]:
@@ -78,11 +78,11 @@ class Replay:
         return [asdict(record) for record in self.records]
 
     def restore(self, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]) -> None:
-        """Read the named chunks back; files that no checkpoint names were left by a crash and are removed."""
+        """Load the named chunks; all other files in the folder were left by a crash and are deleted."""
         for record in (ChunkRecord(**value) for value in values):
             path = self.folder / record.name
             if not path.exists():
-                raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a copy.")
+                raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a backup.")
             self._take(decode(path.read_bytes(), str(path), record.sha256), record)
         named = {record.name for record in self.records}
         for path in self.folder.iterdir():
@@ -90,7 +90,7 @@ class Replay:
                 path.unlink()
 
     def statistics(self) -> Statistics:
-        """What holds in all frames collected so far."""
+        """Properties of all frames collected so far."""
         return Statistics(is_single=self._is_single.clone())
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
@@ -122,23 +122,23 @@ class Replay:
         self.size = end
 
     def observations(self, at: Tensor) -> Tensor:
-        """The stacked frames up to each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
+        """The stacked frames that end at each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
         stack = at.unsqueeze(1) + torch.arange(1 - self.num_frames, 1)
         first = at - self._rest.position[at]
         return self._frames[torch.maximum(stack, first.unsqueeze(1))]
 
     def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
-        """Uniformly sampled windows of K + 1 consecutive frames of one episode; on the CPU.
+        """Sample transitions uniformly, each a window of K + 1 consecutive frames of one episode; on the CPU.
 
         Args:
-            count: how many, with replacement.
+            count: number of samples, with replacement.
             generator: on the CPU.
-            held_out: from the share that is kept from fitting instead.
+            held_out: sample from the held-out share instead.
         """
         return self._gather(self._sample_windows(count, generator, held_out=held_out))
 
     def batch(self, generator: torch.Generator) -> Transitions:
-        """A batch to fit to, on the CPU: uniform samples, but the first `eventful_share` lead to a reward or an end."""
+        """A batch to fit, on the CPU: the first `eventful_share` lead to a reward or an end, the others are uniform."""
         at = self._sample_windows(self.config.batch_size, generator)
         num_eventful = round(self.config.batch_size * self.config.eventful_share)
         if num_eventful and len(self._eventful):
@@ -150,8 +150,8 @@ class Replay:
         windows = self._held_out if held_out else self._fit_windows
         if len(windows) == 0:
             raise ReplayCorrupt(
-                f"no episode so far has {self.num_frames + 1} frames in a row, so there is nothing to learn from: "
-                f"collect more steps, or use fewer stacked frames."
+                f"No episode so far has {self.num_frames + 1} consecutive frames to fit: collect more steps, or stack "
+                f"fewer frames (env.num_frames)."
             )
         return windows[torch.randint(len(windows), (count,), generator=generator)]
 
@@ -165,21 +165,24 @@ class Replay:
         )
 
     def starts(self, count: int, generator: torch.Generator, *, newest: bool, by_episode: bool) -> Tensor:
-        """Observations to start dreams from, uint8 `[count, K, C, H, W]`; never the end of a game.
+        """Sample observations to start dreams from, uint8 `[count, K, C, H, W]`; never the end of a game.
 
         Args:
-            count: how many, with replacement.
+            count: number of samples, with replacement.
             generator: on the CPU.
             newest: from the newest chunk only.
             by_episode: each episode equally likely, then each of its frames; otherwise each frame equally likely.
         """
         places = self._starts[-1] if newest else torch.cat(self._starts)
         if len(places) == 0:
-            raise ReplayCorrupt(f"no episode has {self.num_frames} frames in a row to start a dream from.")
+            raise ReplayCorrupt(
+                f"No episode has {self.num_frames} consecutive frames to start a dream from: collect more steps, or "
+                f"stack fewer frames (env.num_frames)."
+            )
         if not by_episode:
             chosen = torch.randint(len(places), (count,), generator=generator)
         else:
-            # An episode's places are consecutive, so a new one begins wherever a place has no neighbour before it.
+            # An episode's frames are consecutive, so a new one begins wherever the index jumps.
             first = torch.cat([torch.tensor([0]), (places.diff() != 1).nonzero().flatten() + 1])
             length = torch.cat([first[1:], torch.tensor([len(places)])]) - first
             episode = torch.randint(len(first), (count,), generator=generator)
@@ -188,12 +191,12 @@ class Replay:
         return self.observations(places[chosen])
 
     def newest_segments(self, count: int, length: int, generator: torch.Generator) -> Segments:
-        """What really happened after frames of the newest chunk, to hold dreams against; on the CPU.
+        """Sample segments of the newest chunk, to compare dreams with; on the CPU.
 
-        Frames whose episode was cut off before `length` steps are left out, so there may be nothing to give (B = 0).
+        Frames whose episode was truncated before `length` steps are left out, so there may be no segment at all (B = 0).
 
         Args:
-            count: how many at most, each frame equally likely, with replacement.
+            count: B, unless there is nothing to sample; each frame equally likely, with replacement.
             length: steps T.
             generator: on the CPU.
         """
@@ -217,5 +220,5 @@ class Replay:
         )
 
     def first_start(self) -> Tensor:
-        """The beginning of the newest chunk, uint8 `[1, K, C, H, W]`."""
+        """The first observation of the newest chunk, uint8 `[1, K, C, H, W]`."""
         return self.observations(self._starts[-1][:1])

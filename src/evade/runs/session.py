@@ -12,12 +12,13 @@ from typing import Any, Self
 
 from evade.config import EVALUATION_VERSION, RunConfig, differences, fingerprint, from_document, to_document
 from evade.config.document import recipe_fingerprint
-from evade.config.presets import build_config
+from evade.config.presets import PRESETS, build_config
 from evade.envs.games import PREPROCESSING_VERSION
 from evade.errors import ConfigChanged, Interrupted, RunError, StorageError, TrainingDiverged
 from evade.runs.files import read_json, remove_leftovers, write_atomically, write_json
 from evade.runs.folder import RunFolder
 from evade.runs.lock import RunLock
+from evade.vocabulary.variants import VARIANTS
 
 
 def folder_of(config: RunConfig, runs_dir: Path, name: str | None = None) -> RunFolder:
@@ -28,12 +29,18 @@ def folder_of(config: RunConfig, runs_dir: Path, name: str | None = None) -> Run
         runs_dir: the folder above all runs.
         name: what to add to the variant's name; the settings' fingerprint if None and any differs from the preset's.
     """
-    preset = build_config(config.preset, config.variant, config.game, config.seed)
-    fingerprints = recipe_fingerprint(preset), recipe_fingerprint(config)
-    addition = name or ("" if fingerprints[0] == fingerprints[1] else fingerprints[1])
+    addition = name or ("" if _is_preset(config) else recipe_fingerprint(config))
     variant = f"{config.variant}-{addition}" if addition else config.variant
     game = config.game.replace("/", "-").replace(":", "-")
     return RunFolder(runs_dir / config.preset / game / variant / f"seed-{config.seed}")
+
+
+def _is_preset(config: RunConfig) -> bool:
+    """Whether the settings are those of a preset and variant, for some game and seed."""
+    if config.preset not in PRESETS or config.variant not in VARIANTS:
+        return False
+    preset = build_config(config.preset, config.variant, config.game, config.seed)
+    return recipe_fingerprint(preset) == recipe_fingerprint(config)
 
 
 def saved_config(folder: RunFolder) -> RunConfig:

@@ -1,4 +1,5 @@
 import pytest
+from PIL import Image
 
 from evade.cli.main import main
 from evade.errors import FigureError
@@ -50,6 +51,11 @@ def test_the_command_names_the_files_and_prints_tables_only_when_asked(runs_dir,
     assert lines == [
         str(folder / f"{suite}-{kind}.png") for suite in ("atari", "minatar") for kind in ("aggregates", "profile")
     ]
-    assert all((folder / name).stat().st_size > 1000 for name in ("atari-profile.png", "minatar-profile.png"))
+    for name in ("atari-profile.png", "minatar-profile.png"):
+        with Image.open(folder / name) as picture:
+            assert picture.size == (670, 440)
+            # The pixels of EVaDE's line.
+            colours = {colour: count for count, colour in picture.convert("RGB").getcolors(1 << 24)}
+            assert colours.get((0xD5, 0x5E, 0x00), 0) > 100
     assert main(["compare", str(runs_dir), "--figure", str(folder), "--table", "games"]) == 0
     assert "Scores in each game" in capsys.readouterr().out

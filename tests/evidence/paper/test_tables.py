@@ -1,3 +1,5 @@
+import csv
+import json
 from typing import get_args
 
 import pytest
@@ -12,11 +14,20 @@ def table(name):
     return build_tables([name], num_resamples=FEW)[0]
 
 
-def test_every_table_has_a_builder_and_every_form():
+def test_every_table_has_a_builder_and_all_its_rows_in_every_format():
     assert tuple(TABLES) == get_args(TableName)
     for built in build_tables(TABLES, num_resamples=FEW):
-        for form in get_args(TableFormat):
-            assert len(built.render(form).split("\n")) > len(built.rows)
+        rows = {
+            "text": len(built.render("text").split("\n")) - 5 - len(built.notes),
+            "markdown": built.render("markdown").count("\n| ") - 2,
+            "latex": built.render("latex").count(" \\\\\n") - 1,
+            "csv": len(list(csv.DictReader(built.render("csv").split("\n")))),
+            "json": len(json.loads(built.render("json"))["rows"]),
+        }
+        assert rows.keys() == set(get_args(TableFormat))
+        # In the text format, wrapped cells take more lines.
+        assert rows.pop("text") >= len(built.rows) > 0
+        assert set(rows.values()) == {len(built.rows)}, built.title
 
 
 def test_the_headline_table_shows_the_printed_value_beside_the_recomputed():

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def outside():
-    """A proxy that remembers who asked for something from outside."""
+    """A proxy that records every request."""
     asked = []
 
     class Proxy(BaseHTTPRequestHandler):
@@ -37,11 +37,11 @@ def outside():
 
 
 def asked_by_page(asked):
-    """What a page asked for; the browser asks its maker for the time and for updates, whatever the page."""
+    """The requests of a page, without those that the browser itself makes for time and updates."""
     return [address for address in asked if not re.search(r"\b(google|googleapis|gvt1)\.com\b", address)]
 
 
-def test_the_page_shows_headline_curve_and_table_and_asks_nobody(report, tmp_path, outside):
+def test_the_page_shows_headline_curve_and_table_and_makes_no_requests(report, tmp_path, outside):
     port, asked = outside
     loaded = load_page(report / "index.html", tmp_path / "profile", f"--proxy-server=127.0.0.1:{port}")
     assert loaded.complaints == []

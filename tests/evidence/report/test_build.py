@@ -133,7 +133,7 @@ def test_a_single_episode_has_no_interval(tmp_path, make_report_run):
 def test_a_copy_of_a_run_is_refused_wherever_it_is_sorted(tmp_path, make_report_run):
     make_report_run(tmp_path / "runs" / "a", seed=0, fingerprint="same")
     make_report_run(tmp_path / "runs" / "b", seed=1)
-    # Sorted by seed, run b stands between the two.
+    # Sorted by seed, run b is between the two.
     make_report_run(tmp_path / "runs" / "c", seed=2, fingerprint="same")
     with pytest.raises(RunError, match=r"runs/a and .*runs/c are the same run \(fingerprint same"):
         write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")

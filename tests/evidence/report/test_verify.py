@@ -39,7 +39,7 @@ def test_one_changed_number_is_found(runs_dir, report, file, old, new, message):
     change(report / file, old, new)
     with pytest.raises(ReportError, match=message) as caught:
         verify_report(read_runs([runs_dir]), report)
-    assert "(1 differences)" in str(caught.value)
+    assert "(1 difference)" in str(caught.value)
 
 
 def test_a_changed_run_is_found(runs_dir, report):

@@ -85,7 +85,7 @@ def test_a_copied_run_is_not_counted_twice(tmp_path):
         compare(tmp_path)
 
 
-def test_other_settings_that_differ_are_told(tmp_path):
+def test_other_settings_that_differ_are_noted(tmp_path):
     make_finished(tmp_path, "simple", "minatar/breakout", 0, 1.0, schedule={"iterations": 6}, machine={"threads": 1})
     make_finished(tmp_path, "evade", "minatar/freeway", 1, 1.0, schedule={"iterations": 15}, machine={"threads": 2})
     (note,) = compare(tmp_path).notes
@@ -111,9 +111,9 @@ def test_a_baseline_of_the_paper_brings_the_games_that_we_have(tmp_path):
 @pytest.mark.parametrize(
     ("baseline", "message"),
     [
-        ("simple", "no finished run is of the baseline 'simple': choose one of evade"),
+        ("simple", "the baseline 'simple' has no finished run: choose one of evade"),
         ("paper:muzero", "the paper prints no scores of 'muzero'"),
-        ("paper:simple30", "no scores of 'paper:simple30' in any game of these runs"),
+        ("paper:simple30", "no scores of 'paper:simple30' in the games of these runs"),
     ],
 )
 def test_a_baseline_without_scores_is_an_error(tmp_path, baseline, message):

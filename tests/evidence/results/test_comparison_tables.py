@@ -61,9 +61,9 @@ def test_ragged_data_is_compared_where_it_overlaps(tmp_path):
     assert built["aggregates"].column("num_games") == [2, 3, 1]
     assert built["aggregates"].column("num_runs") == [3, 9, 1]
     notes = built["aggregates"].notes
-    assert "MinAtar: the variants have different games, so their aggregates do not compare." in notes
-    assert "simple has a single run of Freeway: its intervals are too narrow." in notes
-    assert "weighting has a single run of each game of MinAtar: no interval." in notes
+    assert "MinAtar: the variants have different games, so their aggregates are not comparable." in notes
+    assert "simple has only one run of Freeway: its intervals are too narrow." in notes
+    assert "weighting has only one run of each game of MinAtar: no interval." in notes
     versus = built["versus"]
     assert versus.column("variant") == ["evade"]
     assert cell(versus, "record") == Record(1, 1, 0)
@@ -97,7 +97,7 @@ def test_raw_scores_are_never_averaged_over_games(tmp_path):
     assert cell(built["versus"], "mean_difference") is None
 
 
-def test_a_suite_that_the_baseline_did_not_play_is_told(tmp_path):
+def test_a_suite_that_the_baseline_did_not_play_is_noted(tmp_path):
     make_finished(tmp_path, "evade", "atari/pong", 0, 3.0)
     make_finished(tmp_path, "evade", "minatar/breakout", 0, 3.0)
     versus = tables(tmp_path, "paper:simple30")["versus"]

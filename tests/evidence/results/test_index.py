@@ -22,7 +22,7 @@ def contents(database):
 
 
 def loss(step, value):
-    return {"iteration": 1, "phase": "fit", "step": step, "values": {"loss": value, "gradient_norm": 1.0}}
+    return {"iteration": 1, "phase": "fit", "step": step, "values": {"fit/loss": value, "fit/gradient_norm": 1.0}}
 
 
 def many_numbers(count):
@@ -48,13 +48,18 @@ def test_the_index_holds_what_the_folders_hold(runs_dir, tmp_path):
     assert [run.seed for run in query_runs(database, variant="evade", game="minatar/breakout")] == [1]
     assert query_runs(database, variant="evade' OR 1") == []
     found = contents(database)
+    assert {row[0]: row[-1] for row in found["runs"]} == {
+        "minatar-breakout/simple/seed-0": 2,
+        "minatar-breakout/evade/seed-1": 1,
+        "half": 0,
+    }, "number of final episodes"
     assert len(found["scores"]) == 3 + 2 + 2
     assert ("minatar-breakout/simple/seed-0", "score", 3, 192, 1, 2.0, 7) in found["scores"]
 
 
 def test_a_metric_comes_back_in_its_order(runs_dir, tmp_path):
     build_index(runs_dir, tmp_path / "index.sqlite")
-    points = query_metric(tmp_path / "index.sqlite", "minatar-breakout/simple/seed-0", "loss")
+    points = query_metric(tmp_path / "index.sqlite", "minatar-breakout/simple/seed-0", "fit/loss")
     assert points == [(1, "fit", 10, 0.5), (1, "fit", 20, 0.25)]
 
 

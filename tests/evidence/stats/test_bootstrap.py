@@ -101,6 +101,3 @@ def test_single_runs_have_no_interval():
 def test_impossible_settings_are_named(settings, message):
     with pytest.raises(ScoreError, match=message):
         bootstrap_intervals(SOME, **settings)
-
-
-

@@ -5,7 +5,8 @@ LIST_PACKAGES = """
 import sys
 before = set(sys.modules)
 from evade.evidence.stats import estimate
-loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+# Cython registers modules without a file.
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before if getattr(sys.modules[name], "__file__", None)}
 print(sorted(loaded - set(sys.stdlib_module_names)))
 """
 

@@ -82,8 +82,9 @@ def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
     differences += _compare_figures(groups, folder)
     if differences:
         listed = "; ".join(differences[:SHOWN_DIFFERENCES])
+        number = f"{len(differences)} difference{'' if len(differences) == 1 else 's'}"
         raise ReportError(
-            f"the report in {folder} does not match its runs ({len(differences)} differences): {listed}. "
+            f"the report in {folder} does not match its runs ({number}): {listed}. "
             "If the runs, evade or matplotlib changed, write it again; otherwise the report was altered."
         )
     return count

@@ -5,11 +5,11 @@
 
 
 class EvadeError(Exception):
-    """Base of all errors below; catching it catches every mistake this package names."""
+    """Base of all errors below; catching it catches every error this package raises on purpose."""
 
 
 class ConfigError(EvadeError):
-    """A setting has an impossible value; the message names the field, the value and the rule."""
+    """A setting has an invalid value; the message names the field, the value and the rule."""
 
 
 class ShapeError(EvadeError):
@@ -29,7 +29,7 @@ class UnknownFeatureMap(EvadeError):
 
 
 class VariablesError(EvadeError):
-    """Variables of the original program are missing, superfluous or misshaped."""
+    """Variables of T2T SimPLe are missing, unexpected or of the wrong shape."""
 
 
 class TrainingDiverged(EvadeError):
@@ -37,11 +37,11 @@ class TrainingDiverged(EvadeError):
 
 
 class CompileError(EvadeError):
-    """Compiled code was asked for and cannot be had: a part is missing, or compiling failed."""
+    """Compilation was requested and is not possible: something is missing, or compiling failed."""
 
 
 class UnknownGame(EvadeError):
-    """No game has the given name; the message suggests near ones."""
+    """No game has the given name; the message suggests similar ones."""
 
 
 class UnsupportedGame(EvadeError):
@@ -57,7 +57,7 @@ class ResetNeeded(EvadeError):
 
 
 class UnknownMethod(EvadeError):
-    """A method was named of which there are no such scores, in the paper or among the runs."""
+    """A method has no scores of this kind, in the paper or among the runs."""
 
 
 class ScoreError(EvadeError):
@@ -73,7 +73,7 @@ class TableError(EvadeError):
 
 
 class FigureError(EvadeError):
-    """A figure cannot be drawn or written as asked."""
+    """A figure cannot be plotted or written."""
 
 
 class ReportError(EvadeError):
@@ -89,7 +89,7 @@ class UnknownPreset(EvadeError):
 
 
 class ConfigChanged(EvadeError):
-    """A run was to be continued with other settings; the message lists each difference."""
+    """A run cannot be resumed with other settings; the message lists each difference."""
 
 
 class Interrupted(EvadeError):
@@ -97,11 +97,11 @@ class Interrupted(EvadeError):
 
 
 class RunError(EvadeError):
-    """A run folder is not what a command needs; the message says what is wrong with it."""
+    """A run folder is not usable for this command; the message says why."""
 
 
 class ProtocolMismatch(EvadeError):
-    """Runs were preprocessed or evaluated in different ways, so their scores do not compare; each way is named."""
+    """Runs were preprocessed or evaluated differently, so their scores are not comparable; each difference is named."""
 
 
 class IndexUnusable(EvadeError):
@@ -109,7 +109,7 @@ class IndexUnusable(EvadeError):
 
 
 class FailpointError(EvadeError):
-    """EVADE_FAILPOINT is set to something that is not a name and a count."""
+    """EVADE_FAILPOINT is not a name and a count."""
 
 
 class StorageError(EvadeError):
@@ -117,7 +117,7 @@ class StorageError(EvadeError):
 
 
 class NotStorable(EvadeError):
-    """A record holds something that JSON cannot say, such as NaN."""
+    """A record holds something that JSON cannot represent, such as NaN."""
 
 
 class UnreadableFile(EvadeError):

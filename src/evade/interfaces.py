@@ -1,7 +1,7 @@
 """The protocols at which the parts meet.
 
-World models, policies and learners come in kinds. Whoever uses one names the protocol and nothing else; who builds one is
-`world_models/build.py` or `policies/build.py`.
+World models, policies and learners come in kinds. Their users name the protocol and nothing else; only
+`world_models/build.py` and `policies/build.py` know the kinds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,9 +66,9 @@ class WorldModel(Network, Protocol):
     """A learned game: fitted on transitions (by its `Fitter`), then stepped as if it were the game.
 
     Models differ in what one step needs. A deterministic one needs observation and action only. One that samples its
-    frames also takes random numbers, and a recurrent one also carries memory from step to step; both are tuples of tensors
-    that mean nothing to the caller, so that a step stays a function of tensors that can be compiled. The posterior's draw
-    is no argument: `evade.layers.draw` and `hold` set it, and do nothing to a model without noisy layers.
+    frames also takes random numbers, and a recurrent one also carries memory from step to step. Both are tuples of
+    tensors that are opaque to the caller, so that a step is a function of tensors that can be compiled. The posterior's
+    draw is not an argument: `evade.layers.draw` and `hold` set it, and do nothing to a model without noisy layers.
     """
 
     def initial_memory(self, batch_size: int) -> Memory:
@@ -141,7 +141,7 @@ class PolicyLearner(Savable, Protocol):
 
 
 class Environment(Protocol):
-    """N games that step together: real ones or dreams; who acts in them cannot tell which.
+    """N games that step together: real ones or dreams; a policy cannot tell which.
 
     A game that ends goes on with another one within the same step.
     """

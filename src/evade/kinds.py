@@ -8,9 +8,9 @@ from evade.errors import ConfigError
 class KindSettings:
     """Base of the settings of a part that comes in several kinds.
 
-    A direct subclass opens a family (`class WorldModelConfig(KindSettings, family="world_model")`); a subclass of the family
-    is one kind and names itself (`class DeterministicConfig(WorldModelConfig, kind="deterministic")`). Settings documents
-    carry the name, so that they can be read back.
+    A direct subclass opens a family (`class WorldModelConfig(KindSettings, family="world_model")`). A subclass of the
+    family is one kind and has a name (`class DeterministicConfig(WorldModelConfig, kind="deterministic")`), which
+    settings documents carry so that they can be read back.
     """
 
     family: ClassVar[str]

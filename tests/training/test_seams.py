@@ -83,9 +83,10 @@ def test_a_run_of_foreign_parts_resumes_exactly(trained, tmp_path, phase, monkey
         complete_unit(run, state, done)
 
     folder = RunFolder(tmp_path)
-    with monkeypatch.context() as patched, pytest.raises(Interrupted), Run(toy_config(), folder) as run:
+    with monkeypatch.context() as patched:
         patched.setattr(Run, "complete_unit", stop_in_the_middle)
-        train(run)
+        with pytest.raises(Interrupted), Run(toy_config(), folder) as run:
+            train(run)
     with Run(toy_config(), folder) as run:
         resumed = train(run)
     _, state, _ = trained
@@ -97,5 +98,7 @@ def test_settings_that_nothing_builds_are_named():
     class Unbuilt(WorldModelConfig, kind="toy-unbuilt"):
         pass
 
-    with pytest.raises(ConfigError, match="world_model.kind = 'toy-unbuilt': nothing builds Unbuilt.*register_world_model"):
+    with pytest.raises(
+        ConfigError, match="world_model.kind = 'toy-unbuilt': nothing builds Unbuilt.*register_world_model"
+    ):
         build_world_model(Unbuilt(), None, 1)

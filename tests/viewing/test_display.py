@@ -138,7 +138,8 @@ def test_without_a_terminal_every_phase_gives_one_plain_line(clock):
         display.overall(1.0)
     assert display.console.file.getvalue().splitlines() == [
         "breakout evade: 30 iterations",
-        "[ 10%] iteration 1/30  collect done in 10 s, 3,200/3,200, about 1 min 30 s left | return, real play 1.50 points",
+        "[ 10%] iteration 1/30  collect done in 10 s, 3,200/3,200, about 1 min 30 s left | "
+        "return, real play 1.50 points",
         "[ 10%] iteration 1/30  draw done in 2 s, about 1 min 28 s left | sigma, mean 0.102",
         "[100%] iteration 1/30  fit done in 8 s, 0/900",
         "breakout evade: finished after 20 s",

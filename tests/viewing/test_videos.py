@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 
-import imageio_ffmpeg
 import numpy as np
 import pytest
 
@@ -12,17 +11,9 @@ from evade.envs.pictures import BACKGROUND, COLOURS, render_frame
 from evade.errors import VideoError
 from evade.viewing.panels import captioned, upscale
 from evade.viewing.videos import write_video
+from reading_videos import read_video
 
 WHITE = np.full((16, 16, 3), 255, np.uint8)
-
-
-def read_video(path):
-    """What ffmpeg tells of a video, and all its images. (imageio-ffmpeg's own reader leaves its pipes open.)"""
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
-    result = subprocess.run(command, capture_output=True, check=True)
-    told = re.search(r"Video: (.*)", result.stderr.decode())[1]
-    width, height = map(int, re.search(r" (\d\d+)x(\d+)", told).groups())
-    return told, np.frombuffer(result.stdout, np.uint8).reshape(-1, height, width, 3)
 
 
 def use_encoder(folder, monkeypatch, script):
@@ -39,8 +30,8 @@ def test_a_video_gives_back_its_images(tmp_path):
         frames[index, index % 4, index % 10, 3] = 1
     path = tmp_path / "media" / "game.mp4"
     write_video(path, (render_frame(frame, 2, 32) for frame in frames), frames_per_second=5)
-    told, images = read_video(path)
-    assert re.match(r"h264 .* yuv420p\(tv, bt709, progressive\).* 5 fps", told), told
+    found, images = read_video(path)
+    assert re.match(r"h264 .* yuv420p\(tv, bt709, progressive\).* 5 fps", found), found
     assert images.shape == (12, 320, 320, 3)
     centres = images[:, 16::32, 16::32].astype(int)
     for index, image in enumerate(centres):
@@ -85,7 +76,7 @@ def test_equal_images_give_equal_bytes_on_one_core_and_on_all(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("images", "told"),
+    ("images", "found"),
     [
         ([], "no images"),
         ([WHITE, WHITE[:8]], r"image 1 is uint8 \[8, 16, 3\].*\[16, 16, 3\]"),
@@ -93,8 +84,8 @@ def test_equal_images_give_equal_bytes_on_one_core_and_on_all(tmp_path):
         ([WHITE[..., 0]], r"image 0 is uint8 \[16, 16\]"),
     ],
 )
-def test_images_that_make_no_video_are_refused_and_leave_nothing(tmp_path, images, told):
-    with pytest.raises(VideoError, match=told):
+def test_images_that_make_no_video_are_refused_and_leave_nothing(tmp_path, images, found):
+    with pytest.raises(VideoError, match=found):
         write_video(tmp_path / "game.mp4", images, 10)
     assert list(tmp_path.iterdir()) == []
 

@@ -8,7 +8,7 @@ def index(runs_dir: Path = Path("runs"), database: Path | None = None) -> int:
 
     Args:
         runs_dir: folder to search recursively.
-        database: file to write (default: index.sqlite in runs-dir).
+        database: file to write; index.sqlite in runs-dir if not given.
     """
     from evade.evidence.results import build_index
 

@@ -20,7 +20,7 @@ from evade.errors import EvadeError
 from evade.runtime.process import prepare_process
 
 MISTAKE = 2
-"""Exit code for anything the user can mend; the message says how."""
+"""Exit code for a user's mistake; the message says what to do."""
 
 DESCRIPTION = f"evade {__version__}: event-based variational Thompson sampling for model-based reinforcement learning."
 

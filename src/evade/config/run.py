@@ -37,7 +37,7 @@ class ScheduleConfig:
     dream_batches: int = 1000
     """Dream rollouts, each followed by PPO's epochs, in one iteration. Paper: 1000 z."""
     dream_multipliers: tuple[tuple[int, int], ...] = ()
-    """Pairs (iteration, z): z times the dream batches in that iteration. Paper: (8, 2) (12, 2) (23, 2) (27, 2) (30, 3)."""
+    """Pairs (iteration, z): z times the dream batches there. Paper: (8, 2) (12, 2) (23, 2) (27, 2) (30, 3)."""
 
     def __post_init__(self) -> None:
         fields = "iterations first_real_steps real_steps first_fit_updates fit_updates dream_batches"

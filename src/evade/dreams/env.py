@@ -1,4 +1,4 @@
-"""The dream: a world model and start states are an environment like any other."""
+"""The dream: a world model and start observations as an `interfaces.Environment`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,53 +13,55 @@ from evade.records import EnvStep, Memory, Noise
 
 @dataclass(frozen=True)
 class DreamStep:
-    """One step of all dreams as a function of fixed shapes, to be compiled as a whole; equal for the same model."""
+    """One step of all dreams as a function of tensors of fixed shapes, so that it can be compiled.
+
+    Equal (and of the same hash) for the same model, so that a `Compiler` compiles it once.
+    """
 
     model: WorldModel
 
     def __call__(
-        self, observation: Tensor, second: Tensor, action: Tensor, memory: Memory, noise: Noise
+        self, observation: Tensor, restart: Tensor, action: Tensor, memory: Memory, noise: Noise
     ) -> tuple[Tensor, Tensor, Tensor, Memory]:
-        """Step N dreams; one that ends goes on from its second start.
+        """Step N dreams; a dream that ends continues from its restart observation, with fresh memory.
 
         Args:
             observation: uint8 `[N, K, C, H, W]`.
-            second: uint8 `[N, K, C, H, W]`, second starts.
+            restart: uint8 `[N, K, C, H, W]`.
             action: int64 `[N]`.
-            memory: of the step before.
-            noise: random numbers of this step.
+            memory: from the previous step.
+            noise: of this step.
 
         Returns:
-            The next observation, reward `[N]`, end `[N]` and memory.
+            The next observation, reward `[N]`, terminated `[N]` and memory.
         """
-        frame, reward, terminated, moved_memory = self.model.predict(observation, action, memory, noise)
-        moved = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
-        # All bits of the second start where a dream has ended. `torch.where` says it more plainly, but on bytes its
-        # compiled form takes a quarter of the whole step.
+        frame, reward, terminated, next_memory = self.model.predict(observation, action, memory, noise)
+        shifted = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
+        # A bitwise select: `torch.where` is plainer, but on bytes its compiled form takes a quarter of the whole step.
         ended = (terminated.to(torch.uint8) * 255)[:, None, None, None, None]
         fresh = self.model.initial_memory(len(action))
-        kept = tuple(_where(terminated, first, moved) for first, moved in zip(fresh, moved_memory, strict=True))
-        return moved ^ ((moved ^ second) & ended), reward, terminated, kept
+        kept = tuple(_select(terminated, new, old) for new, old in zip(fresh, next_memory, strict=True))
+        return shifted ^ ((shifted ^ restart) & ended), reward, terminated, kept
 
 
-def _where(chosen: Tensor, one: Tensor, other: Tensor) -> Tensor:
-    """Rows of `one` where chosen `[N]`, else of `other`, both `[N, ...]`."""
-    return torch.where(chosen.view(-1, *(1,) * (one.dim() - 1)), one, other)
+def _select(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Rows of `one` where `condition` `[N]` holds, otherwise of `other`, both `[N, ...]`."""
+    return torch.where(condition.view(-1, *(1,) * (one.dim() - 1)), one, other)
 
 
 class DreamEnv:
-    """N imagined games that step together on the world model's device; nothing is read on the host.
+    """N dreams that step together on the world model's device; no tensor is read on the host.
 
-    A dreamt game that ends goes on from a second start state, drawn with the first. Dreams are not cut off: how long
-    to trust them is the rollout's length.
+    A dream that ends continues from a second start observation, sampled at the reset. Dreams are never truncated: the
+    length of the rollout is the horizon.
 
     Args:
         model: in evaluation mode, with one draw held (Algorithm 1) or the mean in use.
         num_envs: N.
-        starts: gives a number of start observations, uint8 `[count, K, C, H, W]`; asked for 2 N at each reset.
-        compiler: makes the step fast (`evade.runtime.compilation.Compiler`); by default it is not compiled.
-        sticky_probability: chance that the previous action is repeated instead, as in games with sticky actions. The
-            model knows only what an action leads to; the dream decides whether it is repeated.
+        starts: returns `count` start observations, uint8 `[count, K, C, H, W]`; called with 2 N at each reset.
+        compiler: compiles the step (`evade.runtime.compilation.Compiler`); by default it is not compiled.
+        sticky_probability: probability of repeating the previous action, for games with sticky actions. The model
+            predicts the effect of an action; the dream decides whether it is repeated.
         generator: on the model's device, for sticky actions and for models that sample; torch's global one if None.
     """
 
@@ -80,30 +82,31 @@ class DreamEnv:
         self._previous_action: Tensor | None = None
         self._model = model
         self._observation = torch.empty(0)
-        self._second = torch.empty(0)
+        self._restart = torch.empty(0)
         self._memory: Memory = ()
 
     def reset(self) -> Tensor:
         """Start N new dreams."""
-        self._observation, self._second = self._starts(2 * self.num_envs).split(self.num_envs)  # type: ignore[no-untyped-call]
+        starts = self._starts(2 * self.num_envs)
+        self._observation, self._restart = starts[: self.num_envs], starts[self.num_envs :]
         self._previous_action = None
         self._memory = self._model.initial_memory(self.num_envs)
         return self._observation
 
     def step(self, action: Tensor) -> EnvStep:
-        """The model's next frame, reward and end for each dream."""
-        action = self._taken(action)
+        """Predict the next frame, reward and end of each dream."""
+        action = self._apply_stickiness(action)
         noise = self._model.sample_noise(self.num_envs, self._generator)
         self._observation, reward, terminated, self._memory = self._step(
-            self._observation, self._second, action, self._memory, noise
+            self._observation, self._restart, action, self._memory, noise
         )
         return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)
 
-    def _taken(self, action: Tensor) -> Tensor:
-        """The actions that happen, int64 `[N]`: those chosen, or for some the ones before."""
+    def _apply_stickiness(self, action: Tensor) -> Tensor:
+        """The actions that take effect, int64 `[N]`: the chosen ones, some replaced by the previous ones."""
         if self._sticky_probability > 0:
             if self._previous_action is not None:
-                chance = torch.rand(action.shape, generator=self._generator, device=action.device)
-                action = torch.where(chance < self._sticky_probability, self._previous_action, action)
+                sample = torch.rand(action.shape, generator=self._generator, device=action.device)
+                action = torch.where(sample < self._sticky_probability, self._previous_action, action)
             self._previous_action = action
         return action

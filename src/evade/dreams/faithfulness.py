@@ -1,4 +1,4 @@
-"""How far dreams can be trusted: game and dream from the same start states."""
+"""Comparison of dreams with the game, from the same start observations."""
 
 from typing import NamedTuple
 
@@ -12,15 +12,16 @@ from evade.records import Segments
 
 
 class Faithfulness(NamedTuple):
-    """Means over B start states and T steps; scalars."""
+    """Scalars: means over B start observations, with T steps from each."""
 
     game_return: Tensor
-    """Clipped reward collected in the game."""
+    """Sum of the clipped rewards in the game."""
     dream_return: Tensor
-    """Clipped reward the policy collects in dreams from the same states. Far above the game's: it exploits the model."""
+    """Sum of the rewards in the policy's dreams from the same starts. Far above the game's: the policy exploits the
+    model."""
     divergence_step: Tensor
-    """Steps until the dream, given the game's actions, first shows another frame, reward or end; dreams that never
-    diverge count with all their steps."""
+    """Number of steps before the dream, given the game's actions, first differs in frame, reward or end; all steps if
+    it never does."""
 
 
 @torch.no_grad()
@@ -33,16 +34,16 @@ def measure_faithfulness(
     temperature: float = 1.0,
     sticky_probability: float = 0.0,
 ) -> Faithfulness:
-    """Compare dreams with what really happened.
+    """Compare dreams with segments of the real game.
 
     Args:
         model: in evaluation mode, with the draw to be measured.
         policy: the one that played the segments.
         segments: on the model's device, at least one; preferably ones the model was not fitted to.
         generator: on the same device.
-        temperature: at which the segments were played, and the dreams are.
-        sticky_probability: of the dreams the policy plays. Given the game's actions, none is repeated: a game with
-            sticky actions then diverges from the dream where it repeats one.
+        temperature: of the policy, in the segments and in the dreams.
+        sticky_probability: for `dream_return` only. For `divergence_step` no action is repeated, so a game with sticky
+            actions diverges from the dream where it repeats one.
     """
     num_starts, starts = len(segments.observation), segments.observation.repeat(2, 1, 1, 1, 1)
     dream = DreamEnv(model, num_starts, lambda _: starts, sticky_probability=sticky_probability, generator=generator)
@@ -58,14 +59,14 @@ def measure_faithfulness(
 
 
 def _count_equal_steps(dream: DreamEnv, segments: Segments) -> Tensor:
-    """For how many steps the dream, given the game's own actions, equals the game: float32 `[B]`."""
+    """Number of steps before the dream, given the game's actions, first differs from the game: float32 `[B]`."""
     dream.reset()
-    together = torch.ones_like(segments.happened[0])
-    count = torch.zeros(len(together), device=together.device)
+    is_equal = torch.ones_like(segments.happened[0])
+    count = torch.zeros(len(is_equal), device=is_equal.device)
     for action, frame, reward, terminated, happened in zip(*segments[1:], strict=True):
         step = dream.step(action)
-        # Where both games end the dream shows its next start already, so the last picture cannot be compared.
+        # A dream that ends returns its restart observation, so the last frame of a game cannot be compared.
         same_frame = (step.observation[:, -1] == frame).flatten(1).all(1) | terminated
-        together &= same_frame & (step.reward.round() == reward) & (step.terminated == terminated) | ~happened
-        count += together & happened
+        is_equal &= same_frame & (step.reward.round() == reward) & (step.terminated == terminated) | ~happened
+        count += is_equal & happened
     return count

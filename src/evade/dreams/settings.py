@@ -11,18 +11,18 @@ class DreamConfig:
     """Rollouts inside the world model."""
 
     num_envs: int = 16
-    """Dreams side by side. T2T SimPLe and paper: 16."""
+    """Dreams that step together. T2T SimPLe and paper: 16."""
     horizon: int = 50
-    """Steps of a dream, closed by the value of where it ends. T2T SimPLe and paper: 50."""
+    """Steps of a dream; its return is bootstrapped with the value of the last observation. T2T SimPLe and paper: 50."""
     starts_from: Literal["newest", "all"] = "newest"
-    """`newest`: real frames of the newest collection only (T2T SimPLe); `all`: of everything collected."""
+    """`newest`: start from real frames of the newest collection (T2T SimPLe); `all`: of all collections."""
     starts_by: Literal["episode", "frame"] = "episode"
-    """`episode`: each episode equally likely, then each frame of it (T2T SimPLe); `frame`: each frame equally likely."""
+    """`episode`: sample an episode, then one of its frames (T2T SimPLe); `frame`: sample frames uniformly."""
     first_starts_at_reset: bool = True
-    """The first dream of a batch starts at the beginning of the newest collection. T2T SimPLe: yes."""
+    """The first dream of each batch starts at the first frame of the newest collection. T2T SimPLe: yes."""
     sticky_probability: float = 0.0
-    """Chance that a dream repeats the previous action instead. For games with sticky actions: a deterministic world
-    model knows only the more likely outcome. T2T SimPLe: 0."""
+    """Probability that a dream repeats the previous action. For games with sticky actions, where a deterministic world
+    model predicts only the more likely outcome. T2T SimPLe: 0."""
 
     def __post_init__(self) -> None:
         require_fields(self, "dream", "num_envs horizon", at_least_one, "must be at least 1")

@@ -70,7 +70,7 @@ def save_checkpoint(
 ) -> Path:
     """Publish a checkpoint whole or not at all, then remove those no longer needed.
 
-    It becomes the newest: checkpoints with a higher number, which a resumed run has passed over as damaged, go too.
+    It becomes the newest: checkpoints with a higher number, which a resumed run has skipped as damaged, are removed too.
     Tensors are stored as contiguous copies; those that share memory come back as separate ones with equal values.
 
     Args:
@@ -113,7 +113,7 @@ def load_checkpoint(directory: Path, warn: Callable[[str], None]) -> Checkpoint 
 
     Args:
         directory: where checkpoints live.
-        warn: told about every damaged checkpoint that is passed over, and why.
+        warn: called with a message for every damaged checkpoint that is skipped.
 
     Raises:
         NoUsableCheckpoint: there are checkpoints and all of them are damaged.
@@ -129,7 +129,7 @@ def load_checkpoint(directory: Path, warn: Callable[[str], None]) -> Checkpoint 
             return _read(number, path)
         except UnreadableFile as error:
             damages.append(str(error))
-            warn(f"checkpoint {path} is damaged and passed over: {error}")
+            warn(f"checkpoint {path} is damaged and skipped: {error}")
     if damages:
         raise NoUsableCheckpoint(
             f"every checkpoint in {directory} is damaged: {' '.join(damages)} Nothing was changed: restore one of "
@@ -150,7 +150,7 @@ def _check_finite(tensors: Mapping[str, Mapping[str, Tensor]]) -> None:
 
 
 def _stage(staged: Path, number: int, tensors: Mapping[str, Mapping[str, Tensor]], encoded_state: bytes) -> None:
-    """Write everything into a folder that nobody reads yet, the manifest last."""
+    """Write everything into a folder that is not read yet, the manifest last."""
     staged.mkdir()
     files: dict[str, dict[str, Any]] = {}
 

@@ -164,7 +164,7 @@ def storage_errors(path: Path, num_bytes: int) -> Iterator[None]:
     except OSError as error:
         raise StorageError(
             f"{path} could not be written ({error.strerror or error}): {num_bytes:,} bytes were needed, "
-            f"{_free_bytes(path):,} are free on its disk. The last checkpoint is intact: make room or mend the disk, "
+            f"{_free_bytes(path):,} are free on its disk. The last checkpoint is intact: free some space or repair the disk, "
             f"then give the same command again to continue from there."
         ) from error
 

@@ -77,7 +77,7 @@ def _decode_record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         record = decode_json(line)
     except ValueError as error:
-        raise JournalDamaged(f"line {number} of {path} is damaged ({error}): remove or mend that line.") from None
+        raise JournalDamaged(f"line {number} of {path} is damaged ({error}): remove or repair that line.") from None
     if not isinstance(record, dict):
         raise JournalDamaged(f"line {number} of {path} is {record!r:.50}, not a record: remove that line.")
     return record

@@ -66,7 +66,7 @@ class TensorBoardMirror:
 
 
 def mirror(metrics_jsonl: Path, directory: Path) -> None:
-    """Write the event files of a run anew from its metrics, so that a resumed run never shows a point twice.
+    """Rewrite the event files of a run from its metrics, so that a resumed run never shows a point twice.
 
     Args:
         metrics_jsonl: one record as in `TensorBoardMirror.add` per line; a missing file is a run without metrics.

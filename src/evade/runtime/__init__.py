@@ -1,1 +1,1 @@
-"""How the process uses the machine: device, threads, compilation, and what `evade doctor` examines."""
+"""How the process uses the machine: threads, memory, compilation, and the checks of `evade doctor`."""

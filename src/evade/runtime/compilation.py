@@ -1,4 +1,4 @@
-"""`torch.compile` for the functions a run spends its time in: whether it is used, where it is kept, what it costs."""
+"""`torch.compile` for a run's hot functions: when it is used, and where compiled code is cached."""
 
 import importlib.util
 import os
@@ -15,8 +15,8 @@ from evade.config import RunConfig
 from evade.errors import CompileError
 
 STEPS_TO_PAY = 1_000_000
-"""Steps of single dreams in a whole run from which `auto` compiles: at MinAtar's size a cold start of about half a
-minute is won back by then."""
+"""`auto` compiles runs with at least this many dream steps in total: at MinAtar's size that many pay for a cold start
+of about half a minute."""
 
 Work = TypeVar("Work", bound=Callable[..., Any])
 Callback = Callable[[float], None]
@@ -24,13 +24,12 @@ Callback = Callable[[float], None]
 
 
 class Compiler:
-    """Compiles functions of fixed shapes, each once; returns them unchanged where the run does not compile.
+    """Compiles functions of fixed shapes, each once; returns them unchanged if it is off.
 
-    Weights, held draws and everything else a network keeps in parameters and buffers may change between calls without
-    a new compilation.
+    Parameters and buffers, held draws included, may change between calls without recompilation.
 
     Args:
-        is_on: whether to compile at all; `should_compile` decides it for a run.
+        is_on: whether to compile; `should_compile` decides it for a run.
         on_compiled: called with the seconds of each compilation.
     """
 
@@ -41,7 +40,7 @@ class Compiler:
             os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder()))
 
     def __call__(self, work: Work) -> Work:
-        """The fast form of a function without randomness; the same one whenever it is asked for again."""
+        """Compile a function without randomness; equal functions return the same compiled one."""
         if not self.is_on:
             return work
         if work not in self._made:
@@ -57,8 +56,8 @@ class Compiler:
             nonlocal is_made
             if is_made:
                 return fast(*inputs)
-            # Once as it is: what a network computes at its first call, such as position signals, is not compiled,
-            # so that a resumed run compiles the same function as the first one did.
+            # One eager call first: what a network caches at its first call, such as position signals, is then not
+            # part of the graph, so that a resumed run compiles the same function.
             work(*inputs)
             start = time.monotonic()
             result = _first_call(fast, *inputs)
@@ -76,14 +75,14 @@ def _first_call(fast: Callable[..., Any], *inputs: Any) -> Any:
         return fast(*inputs)
     except TorchDynamoException as error:
         reason = str(error).strip().splitlines()[0]
-        raise CompileError(f"torch.compile failed ({reason}): set --machine.compile off to run without it.") from error
+        raise CompileError(f"torch.compile failed ({reason}): run with --machine.compile off.") from error
 
 
 def should_compile(config: RunConfig) -> bool:
-    """What `machine.compile` means for this run, here.
+    """Whether a run compiles on this machine, by its setting `machine.compile`.
 
     Raises:
-        CompileError: it is `on`, but something is missing.
+        CompileError: the setting is `on`, but a requirement is missing.
     """
     wanted = config.machine.compile
     if wanted == "off" or (wanted == "auto" and _dream_steps(config) < STEPS_TO_PAY):
@@ -91,7 +90,7 @@ def should_compile(config: RunConfig) -> bool:
     missing = missing_part(config.machine.device)
     if missing and wanted == "on":
         raise CompileError(
-            f"machine.compile is on, but there is no {missing}: install it, or set --machine.compile off."
+            f"Invalid machine.compile = 'on': there is no {missing}. Install it, or run with --machine.compile off."
         )
     return not missing
 
@@ -101,16 +100,16 @@ def _dream_steps(config: RunConfig) -> int:
 
 
 def missing_part(device: str) -> str | None:
-    """What `torch.compile` would need on a device and cannot find, in words; None if all is there."""
+    """The first requirement of `torch.compile` on a device that is not installed; None if all are."""
     if shutil.which(os.environ.get("CXX", "g++")) is None:
         return "C++ compiler (g++, or the one that CXX names)"
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
-        return "Python.h (a package such as python3-dev brings it)"
+        return "Python.h (in a package such as python3-dev)"
     if device != "cpu" and importlib.util.find_spec("triton") is None:
         return "triton"
     return None
 
 
 def cache_folder() -> Path:
-    """Where compiled code is kept between runs, unless TORCHINDUCTOR_CACHE_DIR says otherwise."""
+    """Where compiled code is cached between runs, unless TORCHINDUCTOR_CACHE_DIR is set."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evade" / "compile"

@@ -1,4 +1,4 @@
-"""What this machine can do: versions, device, threads, optional parts, and a short self-test."""
+"""The checks of `evade doctor`: versions, device, threads, optional extras, and a short self-test."""
 
 import importlib.util
 import os
@@ -20,10 +20,10 @@ from evade.world_models.build import build_deterministic, build_deterministic_fi
 from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPathConfig
 
 EXTRAS = {"atari": "ale_py", "minatar": "minatar"}
-"""Optional parts of the package and the module that shows they are installed."""
+"""Optional extras of the package, and a module that each installs."""
 
 SELF_TEST_UPDATES = 30
-"""How long the self-test fits a model; the whole of it takes about 2 seconds on two idle cores."""
+"""Updates of the self-test, which takes about 2 seconds on two idle cores."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def examine() -> list[Finding]:
 
 
 def describe_machine() -> list[Finding]:
-    """What a measurement depends on: versions, device, threads, bf16."""
+    """What measurements depend on: versions, device, threads, bf16."""
     return [*_versions(), *_hardware()]
 
 
@@ -61,7 +61,7 @@ def _hardware() -> list[Finding]:
         Finding("device", device),
         Finding("threads", f"{torch.get_num_threads()} of {os.cpu_count()}; --machine.threads sets them for a run"),
         Finding("OMP_WAIT_POLICY", os.environ.get("OMP_WAIT_POLICY", "not set: idle threads may spin")),
-        Finding("GOMP_SPINCOUNT", os.environ.get("GOMP_SPINCOUNT", "not set: as OMP_WAIT_POLICY says")),
+        Finding("GOMP_SPINCOUNT", os.environ.get("GOMP_SPINCOUNT", "not set: follows OMP_WAIT_POLICY")),
         Finding("compile", f"no {missing}" if missing else "possible"),
         Finding("bf16", "supported by the hardware" if bf16 else "not supported by the hardware, emulated"),
     ]
@@ -71,7 +71,7 @@ def _extras() -> list[Finding]:
     findings = []
     for extra, module in EXTRAS.items():
         present = importlib.util.find_spec(module) is not None
-        found = _version_of(module) if present else f"absent; pip install 'evade[{extra}]' adds it"
+        found = _version_of(module) if present else f"not installed; run  pip install 'evade[{extra}]'"
         findings.append(Finding(f"extra {extra}", found))
     return findings
 
@@ -93,7 +93,7 @@ def _self_test(work: Callable[[], str] | None = None) -> Finding:
 
 
 def _fit_and_draw() -> str:
-    """Fit a tiny EVaDE model to one batch, then look whether two draws of its reward differ."""
+    """Fit a tiny EVaDE model to one batch, then check that equal draws agree and different ones differ."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
@@ -120,7 +120,7 @@ def _fit_and_draw() -> str:
             with torch.no_grad():
                 rewards.append(model(batch.observation, batch.action).reward)
     if not torch.equal(rewards[0], rewards[1]) or torch.equal(rewards[0], rewards[2]):
-        raise EvadeError("equal draws gave different rewards, or different draws equal ones")
+        raise EvadeError("equal draws gave different rewards, or different draws gave equal ones")
     if not losses[-1] < losses[0]:
         raise EvadeError(f"the loss did not fall from {losses[0]:.3f} in {len(losses)} updates")
     return (

@@ -96,7 +96,7 @@ def measure_draw_effect(model: WorldModel, batch: Transitions) -> Tensor:
 
 
 def sample_measured(run: Run, state: TrainState, purpose: str, count: int) -> Transitions:
-    """Real transitions to measure on, on the run's device; from a stream of their own, so that training is unchanged."""
+    """Real transitions to measure on, on the run's device; sampled apart, so that training is unchanged."""
     generator = build_generator(CPU, run.config.seed, purpose, state.position.iteration)
     batch = state.replay.transitions(count, generator)
     return Transitions(*(field.to(run.device) for field in batch))

@@ -25,7 +25,7 @@ from evade.training.state import TrainState
 class Run:
     """Settings, folder and display of a run. Use it in a `with` statement: it holds the folder's lock.
 
-    The work is done by three parts: `session` holds the folder (lock, settings, signals, status), `checkpoints` saves and
+    Three parts do the work: `session` holds the folder (lock, settings, signals, status), `checkpoints` saves and
     restores, `progress` is what people see.
 
     Args:

@@ -1,4 +1,4 @@
-"""Everything of a run that must survive a crash, as a set of parts; what is not here can be rebuilt from the settings."""
+"""Everything of a run that must survive a crash, as a set of parts; all else is rebuilt from the settings."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -177,6 +177,6 @@ def load_weights(network: Network, tensors: Mapping[str, Tensor]) -> None:
 
 def _other_version(finding: str) -> RunError:
     return RunError(
-        "The checkpoint does not hold what its settings ask for, so another version of evade made it: use that version, "
-        f"which the run's environment.txt names, or train again. ({finding})"
+        "The checkpoint does not hold what its settings ask for, so another version of evade made it: use that "
+        f"version, which the run's environment.txt names, or train again. ({finding})"
     )

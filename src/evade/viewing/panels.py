@@ -90,10 +90,10 @@ def compare_strip(game: Picture, dream: Picture, lines: list[str], is_dreaming: 
     """
     if game.shape != dream.shape:
         raise ShapeError(f"game {list(game.shape)} and dream {list(dream.shape)} cannot be compared: sizes differ.")
-    border, told = (DREAMING, "on its own") if is_dreaming else (CONDITIONED, "shown the game")
+    border, state = (DREAMING, "on its own") if is_dreaming else (CONDITIONED, "shown the game")
     panels = [
         _panel(game, [("game", INK)], NEUTRAL),
-        _panel(dream, [("dream", INK), (told, border)], border),
+        _panel(dream, [("dream", INK), (state, border)], border),
         _panel(_difference(game, dream), [("difference", INK), ("added", ADDED), ("missing", MISSED)], NEUTRAL),
     ]
     gap = _canvas(len(panels[0]), MARGIN)

@@ -46,7 +46,7 @@ def write_video(path: Path, images: Iterable[Picture], frames_per_second: float)
         with written_whole(path) as draft:
             _encode(_command(draft, first, frames_per_second), chain([first], remaining))
     except OSError as error:
-        raise VideoError(f"{path} cannot be written ({error.strerror or error}): mend that and try again.") from error
+        raise VideoError(f"{path} cannot be written ({error.strerror or error}): fix this and retry.") from error
 
 
 def _checked(images: Iterable[Picture]) -> Iterator[Picture]:
@@ -97,10 +97,10 @@ def _encode(command: list[str], images: Iterable[Picture]) -> None:
                     process.stdin.close()
         if process.returncode != 0:
             messages.seek(0)
-            told = messages.read().decode(errors="replace").strip().splitlines()[-3:]
+            reasons = messages.read().decode(errors="replace").strip().splitlines()[-3:]
             raise VideoError(
-                f"ffmpeg ended with code {process.returncode}: {' / '.join(told) or 'it gave no reason'}. "
-                "Mend that (is the disk full?) and try again."
+                f"ffmpeg ended with code {process.returncode}: {' / '.join(reasons) or 'it gave no reason'}. "
+                "Fix this (is the disk full?) and retry."
             )
 
 

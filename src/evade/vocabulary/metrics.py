@@ -1,16 +1,16 @@
-"""Every number a run logs: its name, label, unit, where it is shown and what a healthy value looks like.
+"""Every number a run logs: its name, label, unit, meaning, healthy values, and where it is shown.
 
 A name is a group, a slash and a noun: `fit/reward_accuracy`, `dream/return`. The groups are `collect` (real play),
 `fit` (the world model), `posterior` (the draw), `dream` (play and learning in dreams), `faithfulness` (dreams beside the
-game) and `evaluate` and `score` (whole games). Models and learners may log numbers that are not listed here: they are
-kept, and shown with a label made of their name.
+game), `evaluate` and `score` (whole games). Models and learners may log numbers that are not listed here; those are
+kept like any other.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Place = Literal["display", "report"]
-"""Where a metric is shown beside the journal and TensorBoard, which hold all of them."""
+"""Where a metric is shown, beside the journal and TensorBoard, which hold all of them."""
 
 
 @dataclass(frozen=True)
@@ -19,46 +19,85 @@ class Metric:
 
     name: str
     label: str
-    unit: str = ""
-    """What follows the value; `%` also means that the number is a share, shown a hundredfold."""
-    healthy: str = ""
-    """What to expect of it, for the documentation."""
+    unit: str
+    """What follows the value, or nothing; `%` also means that the number is a share, shown a hundredfold."""
+    meaning: str
+    healthy: str
+    """What to expect of it."""
     shown: tuple[Place, ...] = ()
 
 
 LEARNER = (
-    ("policy_loss", "policy loss", "", "near 0; PPO's clipped objective, negated", ()),
-    ("value_loss", "value loss", "", "falls within an iteration; jumps when the world model changes", ()),
-    ("entropy_loss", "entropy bonus", "", "the negative entropy times its coefficient", ()),
-    (
+    Metric("policy_loss", "policy loss", "", "PPO's clipped objective, negated", "near 0"),
+    Metric(
+        "value_loss", "value loss", "", "mean squared error of the value", "falls; jumps when the world model changes"
+    ),
+    Metric("entropy_loss", "entropy bonus", "", "the entropy times its coefficient, negated", "near 0"),
+    Metric(
         "entropy",
         "policy entropy",
         "nats",
-        "falls slowly from log(number of actions); 0 means no exploration",
+        "mean entropy of the policy's action probabilities",
+        "falls slowly from log(number of actions); near 0 the policy no longer explores",
         ("display",),
     ),
-    ("clipped_share", "clipped ratios", "%", "0 to 30 %", ()),
-    ("gradient_norm", "policy gradient norm", "", "finite; clipped at learner.max_gradient_norm", ()),
+    Metric(
+        "clipped_share",
+        "clipped ratios",
+        "%",
+        "probability ratios outside PPO's clip range",
+        "below a third; above, updates are too large",
+    ),
+    Metric("gradient_norm", "policy gradient norm", "", "before clipping", "finite"),
 )
-"""What PPO logs, in real play (`collect/`) and in dreams (`dream/`): noun, label, unit, healthy value, shown."""
+"""What PPO logs, in real play (`collect/`) and in dreams (`dream/`); means over the updates of one batch."""
 
 
 def _learner_metrics(group: str, where: str) -> list[Metric]:
-    return [Metric(f"{group}/{noun}", f"{label}, {where}", *rest) for noun, label, *rest in LEARNER]  # type: ignore[arg-type]
+    return [replace(metric, name=f"{group}/{metric.name}", label=f"{metric.label}, {where}") for metric in LEARNER]
 
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("collect/steps", "real steps", "", "grows by schedule.real_steps each iteration", ("display",)),
-        Metric("collect/episodes", "games played", "", "at least a few each iteration", ("display",)),
-        Metric("collect/return", "return, real play", "points", "rises over the run", ("display",)),
+        Metric(
+            "collect/steps",
+            "real steps",
+            "steps",
+            "all steps in the real game so far",
+            "grows by schedule.real_steps in each iteration",
+            ("display",),
+        ),
+        Metric(
+            "collect/episodes",
+            "games played",
+            "games",
+            "games that ended in this collection",
+            "a few at least; 0 leaves collect/return out",
+            ("display",),
+        ),
+        Metric(
+            "collect/return",
+            "return, real play",
+            "points",
+            "mean raw return of those games, played at collect.temperature",
+            "rises over the run",
+            ("display",),
+        ),
         *_learner_metrics("collect", "real play"),
-        Metric("faithfulness/game_return", "return, game, same starts", "points", "", ("report",)),
+        Metric(
+            "faithfulness/game_return",
+            "return, game, same starts",
+            "points",
+            "clipped reward in the game within a dream's horizon, from up to 64 frames not yet fitted to",
+            "rises over the run",
+            ("report",),
+        ),
         Metric(
             "faithfulness/dream_return",
             "return, dream, same starts",
             "points",
+            "clipped reward of the same policy in dreams from the same frames, under the last draw",
             "close to faithfulness/game_return; far above it, the policy exploits the model",
             ("report",),
         ),
@@ -66,27 +105,101 @@ METRICS: dict[str, Metric] = {
             "faithfulness/divergence_step",
             "divergence step",
             "steps",
-            "approaches dream.horizon; low where the game is random",
+            "steps until a dream, given the game's actions, first shows another frame, reward or end",
+            "near dream.horizon; small where the game is random",
             ("display",),
         ),
-        Metric("fit/loss", "world-model loss", "nats", "falls towards 0", ("display",)),
-        Metric("fit/frame_loss", "frame loss", "nats", "falls towards 0", ("display",)),
-        Metric("fit/reward_loss", "reward loss", "nats", "falls towards 0", ("display",)),
-        Metric("fit/reward_accuracy", "reward accuracy", "%", "above 99 %", ("display",)),
-        Metric("fit/end_loss", "end loss", "nats", "falls towards 0", ("display",)),
-        Metric("fit/kl", "KL divergence", "nats", "only with world_model.reward.kl_weight above 0"),
-        Metric("fit/gradient_norm", "gradient norm", "", "finite; clipped at world_model.fit.max_gradient_norm"),
-        Metric("fit/exact_frames", "exact frames", "%", "near 100 % in games without chance", ("display",)),
-        Metric("fit/exact_rewards", "exact rewards", "%", "above 98 %", ("display",)),
-        Metric("posterior/sigma", "sigma, mean", "", "stays above 0", ("display", "report")),
+        Metric("fit/loss", "world-model loss", "nats", "the sum that is minimised", "falls towards 0", ("display",)),
         Metric(
-            "posterior/draw_effect", "effect of the draw on replayed rewards", "points", "near 0: seen events agree"
+            "fit/frame_loss",
+            "frame loss",
+            "nats",
+            "clipped cross-entropy of the next frame, mean over cells and channels",
+            "falls towards 0",
+            ("display",),
         ),
-        Metric("dream/return", "return, dreams", "points", "rises within an iteration", ("display",)),
-        Metric("dream/ends", "ends per dream", "", "", ("display",)),
+        Metric(
+            "fit/reward_loss",
+            "reward loss",
+            "nats",
+            "clipped cross-entropy of the reward, under fresh event noise",
+            "falls towards 0",
+            ("display",),
+        ),
+        Metric(
+            "fit/reward_accuracy",
+            "reward accuracy",
+            "%",
+            "rewards predicted correctly in the batch, under fresh event noise",
+            "above 99 %",
+            ("display",),
+        ),
+        Metric(
+            "fit/end_loss",
+            "end loss",
+            "nats",
+            "clipped cross-entropy of the game's end, where it is predicted",
+            "falls towards 0",
+            ("display",),
+        ),
+        Metric(
+            "fit/kl",
+            "KL divergence",
+            "nats",
+            "of the event weights from their prior; only if world_model.reward.kl_weight is above 0",
+            "settles",
+        ),
+        Metric("fit/gradient_norm", "gradient norm", "", "before clipping", "finite"),
+        Metric(
+            "fit/exact_frames",
+            "exact frames",
+            "%",
+            "whole next frames predicted correctly by the mean model, 128 transitions",
+            "near 100 % in games without chance",
+            ("display",),
+        ),
+        Metric(
+            "fit/exact_rewards",
+            "exact rewards",
+            "%",
+            "rewards predicted correctly by the mean model, the same transitions",
+            "above 98 %",
+            ("display",),
+        ),
+        Metric(
+            "posterior/sigma",
+            "sigma, mean",
+            "",
+            "mean absolute relative noise over all event layers; posterior/sigma/LAYER is one layer's",
+            "stays above 0",
+            ("display", "report"),
+        ),
+        Metric(
+            "posterior/draw_effect",
+            "effect of the draw",
+            "points",
+            "how far the held draw moves the expected reward of 32 replayed transitions from the mean model's",
+            "near 0, because replayed events were seen; says nothing about unseen ones",
+        ),
+        Metric(
+            "dream/return",
+            "return, dreams",
+            "points",
+            "mean sum of rewards of one dream",
+            "rises within an iteration",
+            ("display",),
+        ),
+        Metric("dream/ends", "ends per dream", "", "how often a dream ended", "as often as the game", ("display",)),
         *_learner_metrics("dream", "dreams"),
-        Metric("evaluate/score", "score", "points", "rises over the run", ("display",)),
-        Metric("score/score", "final score", "points", "", ("display",)),
+        Metric(
+            "evaluate/score",
+            "score",
+            "points",
+            "mean raw return by the evaluation protocol; scores.jsonl has every episode",
+            "rises over the run",
+            ("display",),
+        ),
+        Metric("score/score", "final score", "points", "the same after the last iteration", "", ("display",)),
     )
 }
 """By name, in the order of Algorithm 1."""
@@ -96,4 +209,4 @@ def describe(name: str) -> Metric:
     """The metric of a name; one that is not listed has a label made of its name."""
     if name in METRICS:
         return METRICS[name]
-    return Metric(name, name.partition("/")[2].replace("_", " ") or name.replace("_", " "))
+    return Metric(name, name.partition("/")[2].replace("_", " ") or name.replace("_", " "), "", "", "")

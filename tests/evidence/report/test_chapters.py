@@ -1,5 +1,7 @@
 """Chapters are entries of a list: each prints its own text, and metrics are shown by the vocabulary."""
 
+from dataclasses import replace
+
 import pytest
 
 from evade.evidence.report import verify_report, write_report
@@ -7,7 +9,7 @@ from evade.evidence.report.chapters import CHAPTERS, Chapter
 from evade.evidence.report.measures import measure_metric
 from evade.evidence.report.verify import read_numbers
 from evade.evidence.results import read_runs
-from evade.vocabulary.metrics import METRICS, Metric
+from evade.vocabulary.metrics import METRICS
 
 
 @pytest.fixture
@@ -51,13 +53,14 @@ def test_a_new_entry_is_a_new_chapter_with_its_own_text(run, tmp_path, monkeypat
 
 
 def test_a_metric_that_is_shown_in_reports_gets_a_chapter(run, tmp_path, monkeypatch):
-    metric = Metric("fit/reward_accuracy", "reward accuracy", "%", "above 99 %", ("report",))
+    changes = {"label": "reward accuracy", "unit": "%", "meaning": "correct rewards", "healthy": "above 99 %"}
+    metric = replace(METRICS["fit/reward_accuracy"], **changes, shown=("report",))
     monkeypatch.setitem(METRICS, metric.name, metric)
     front = write_report(run, tmp_path / "report")
     text = sections(front.read_text())["fit-reward-accuracy"]
     assert "<h2>Reward accuracy</h2>" in text
     assert "reward accuracy (%)" in text
-    assert "Healthy: above 99 %." in text
+    assert "Correct rewards. Mean over runs, with a band of one standard error. Healthy: above 99 %." in text
     # A share is shown as a percentage: 0.25 and 0.5 were logged.
     shown = read_numbers(front.read_text())
     assert [shown[f"group-1/fit-reward-accuracy/{i}/mean"].text for i in (1, 2)] == ["25.00", "50.00"]

@@ -116,7 +116,8 @@ def plot_picture(chapter: Chapter, picture: Picture) -> Figure:
 def _metric_chapter(metric: Metric) -> Chapter:
     name = metric.name
     healthy = f" Healthy: {metric.healthy}." if metric.healthy else ""
-    text = f"The metric {name}: mean over runs, with a band of one standard error.{healthy}"
+    meaning = as_title(metric.meaning or f"the metric {name}")
+    text = f"{meaning}. Mean over runs, with a band of one standard error.{healthy}"
     return Chapter(metric_key(name), as_title(metric.label), with_unit(name), text, (measure_metric(name),))
 
 

@@ -1,0 +1,83 @@
+"""Videos of a game and of a dream beside it, frame by frame, with answers known in advance."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from evade.config.presets import build_config
+from evade.envs import make_env, spec
+from evade.envs.pictures import render_frame
+from evade.seeding import derive_seed
+from evade.viewing.films import film_dream, film_game
+from evade.viewing.panels import captioned, compare_strip, panel_factor, reward_caption, upscale
+from evade.viewing.videos import write_video
+from fake_worlds import PerfectModel, ScriptedPolicy
+from reading_videos import read_video
+
+ACTIONS = [1, 1, 2, 0, 2, 2, 1, 0] * 20
+
+
+@pytest.fixture
+def run():
+    config = build_config("smoke", "simple", "minatar/breakout", seed=4)
+    return SimpleNamespace(config=config, game=spec(config.game, config.env), device=torch.device("cpu"))
+
+
+def begin(run, purpose):
+    """The game that a film of this purpose plays."""
+    games = make_env(run.config.game, 1, derive_seed(run.config.seed, purpose, 0) % 2**31, run.config.env)
+    return games, games.reset()
+
+
+def state_of(model=None):
+    policy = ScriptedPolicy(ACTIONS, 3)
+    return SimpleNamespace(policy=policy, world_model=model, generators=SimpleNamespace(device=torch.Generator()))
+
+
+def test_the_film_of_a_game_shows_every_frame_with_the_score_so_far(run):
+    games, observation = begin(run, "film of a game")
+    expected, score = [], 0.0
+    for number, action in enumerate(ACTIONS):
+        picture = render_frame(observation[0, -1], 2)
+        expected.append(captioned(upscale(picture, panel_factor(10)), [f"step {number}, score {score:g}"]))
+        step = games.step([action])
+        observation, score = step.observation, score + step.raw_reward[0]
+        if step.episodes:
+            break
+    filmed = list(film_game(run, state_of()))
+    assert len(filmed) == len(expected) > 5
+    assert all(np.array_equal(one, other) for one, other in zip(filmed, expected, strict=True))
+
+
+def test_a_perfect_model_dreams_the_game_and_both_end_together(run):
+    games, observation = begin(run, "film of a dream")
+    model = PerfectModel(begin(run, "film of a dream")[0]._envs)
+    start = render_frame(observation[0, -1], 2)
+    last, expected = start, [compare_strip(start, start, ["both start here"], is_dreaming=False)]
+    for number, action in enumerate(ACTIONS, start=1):
+        step = games.step([action])
+        picture = render_frame(step.final_observation[0, -1], 2)
+        is_over = bool(step.terminated[0])
+        # The dream has gone on to its next start, so its last frame before that stays on screen.
+        dreamt = last if is_over else picture
+        reward = float(step.reward[0])
+        caption = f"step {number}, {reward_caption(reward, reward)}" + (", the dream has ended" if is_over else "")
+        expected.append(compare_strip(picture, dreamt, [caption], is_dreaming=True))
+        last = picture
+        if step.episodes:
+            break
+    filmed = list(film_dream(run, state_of(model)))
+    assert len(filmed) == len(expected) > 5
+    assert all(np.array_equal(one, other) for one, other in zip(filmed, expected, strict=True))
+
+
+def test_a_film_survives_encoding(run, tmp_path):
+    frames = list(film_game(run, state_of()))
+    write_video(tmp_path / "game.mp4", frames, 10)
+    _, images = read_video(tmp_path / "game.mp4")
+    assert len(images) == len(frames)
+    height, width, _ = frames[0].shape
+    for image, frame in zip(images, frames, strict=True):
+        assert np.abs(image[:height, :width].astype(int) - frame).mean() < 3

@@ -49,7 +49,7 @@ def make_finished_run(path, *, variant="evade", game="minatar/breakout", seed=0,
     folder = RunFolder(path)
     folder.create()
     settings = {"preset": "smoke", "variant": variant, "game": game, "seed": seed, "env": {}}
-    write_json(folder.config, {"settings": settings | {"evaluation": evaluation or {}}, "fingerprint": "f", **VERSIONS})
+    write_json(folder.config, {"settings": settings | {"evaluation": evaluation or {}}, "fingerprint": f"{variant}-{game}-{seed}", **VERSIONS})
     write_json(folder.status, {"status": "finished"})
     write_journal(folder.scores, _halved_evaluations(scores))
     write_journal(folder.metrics, _two_iterations())
@@ -67,9 +67,9 @@ def _halved_evaluations(scores):
 def _two_iterations():
     for iteration in (1, 2):
         for phase, values in (
-            ("collect", {"start_real_return": 1.0 * iteration, "start_dream_return": 2.0}),
-            ("collect", {"start_dream_return": 4.0}),
-            ("draw", {"sigma": 0.1, "sigma/layer": 0.1}),
-            ("improve", {"dream_return": 2.0}),
+            ("collect", {"faithfulness/game_return": 1.0 * iteration, "faithfulness/dream_return": 2.0}),
+            ("collect", {"faithfulness/dream_return": 4.0}),
+            ("draw", {"posterior/sigma": 0.1, "posterior/sigma/layer": 0.1}),
+            ("improve", {"dream/return": 2.0}),
         ):
             yield {"iteration": iteration, "phase": phase, "step": iteration, "values": values}

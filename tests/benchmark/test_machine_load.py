@@ -7,13 +7,13 @@ from evade.benchmark.machine_load import Load, LoadWatch, busy_seconds
 IDLE = (0.0, 0.0, 0.0)
 
 
-def test_all_work_and_no_waiting_counts_as_busy(tmp_path):
+def test_busy_time_excludes_idle_and_waiting(tmp_path):
     stat = tmp_path / "stat"
     stat.write_text("cpu  100 20 30 99999 88888 4 6 7 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n")
     assert busy_seconds(stat) == pytest.approx(160 / os.sysconf("SC_CLK_TCK"))
 
 
-def test_a_system_that_does_not_tell(tmp_path):
+def test_busy_time_is_unknown_without_proc_stat(tmp_path):
     assert busy_seconds(tmp_path / "none") is None
 
 
@@ -26,11 +26,11 @@ def test_a_system_that_does_not_tell(tmp_path):
         (Load(IDLE, (2.0, 2.0, 2.0), others=None), False),
     ],
 )
-def test_when_the_numbers_are_doubtful(load, is_disturbed):
+def test_when_the_numbers_are_not_reliable(load, is_disturbed):
     assert load.is_disturbed is is_disturbed
 
 
-def test_our_own_work_is_not_somebody_elses(monkeypatch):
+def test_our_own_processes_do_not_count_as_others(monkeypatch):
     busy, own, clock = iter([100.0, 110.0]), iter([(7.0, 0, 0, 0, 0), (8.0, 1.0, 2.0, 2.0, 0)]), iter([50.0, 60.0])
     monkeypatch.setattr("evade.benchmark.machine_load.busy_seconds", lambda: next(busy))
     monkeypatch.setattr("evade.benchmark.machine_load.os.times", lambda: next(own))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evade.benchmark.sampling import Summary, interleave, rate_in_common, summarise, time_once
+from evade.benchmark.sampling import Summary, compute_joint_rate, interleave, summarise, time_once
 
 
 def test_the_summary_of_five_known_samples():
@@ -21,16 +21,16 @@ def test_a_summary_is_ordered(samples):
     assert summary.repeats == len(samples)
 
 
-def test_works_take_turns():
+def test_samples_are_interleaved():
     calls = []
 
-    def work(name):
+    def sample(name):
         calls.append(name)
         return float(len(calls))
 
-    passed = []
-    samples = interleave({name: lambda name=name: work(name) for name in "abc"}, 3, passed.append)
-    assert calls == passed == list("abcabcabc")
+    sampled = []
+    samples = interleave({name: lambda name=name: sample(name) for name in "abc"}, 3, sampled.append)
+    assert calls == sampled == list("abcabcabc")
     assert samples == {"a": [1, 4, 7], "b": [2, 5, 8], "c": [3, 6, 9]}
 
 
@@ -40,10 +40,10 @@ def test_a_call_is_timed_once():
     assert calls == [1]
 
 
-def test_the_rate_of_one_process_is_its_turns_over_its_time():
-    assert rate_in_common([[10.0, 11.0, 12.0, 14.0]]) == pytest.approx(3 / 4)
+def test_the_rate_of_one_process_is_its_loops_over_its_time():
+    assert compute_joint_rate([[10.0, 11.0, 12.0, 14.0]]) == pytest.approx(3 / 4)
 
 
-def test_the_rates_of_two_processes_add_up_while_both_are_at_work():
-    # From 1 to 4: the first makes 3 turns, the second 1.5 of its 2-second turns.
-    assert rate_in_common([[0, 1, 2, 3, 4], [1, 3, 5]]) == pytest.approx((3 + 1.5) / 3)
+def test_the_rates_of_two_processes_add_up_while_both_are_running():
+    # From 1 to 4: the first makes 3 loops, the second 1.5 of its 2-second loops.
+    assert compute_joint_rate([[0, 1, 2, 3, 4], [1, 3, 5]]) == pytest.approx((3 + 1.5) / 3)

@@ -25,7 +25,7 @@ SMALL = Case("minatar", "dream", "evade", 4, (10, 10), FLOAT32, threads=1)
 
 
 @pytest.mark.parametrize("task", ["fit", "dream", "ppo"])
-def test_every_work_of_every_contender_runs_and_counts_the_same(task):
+def test_every_task_runs_with_every_contender_and_has_the_same_operations(task):
     counts = {count_flops(prepare(replace(SMALL, task=task, contender=each))) for each in (PLAIN, FLOAT32, BFLOAT16)}
     assert len(counts) == 1
     assert counts.pop() > 0
@@ -42,7 +42,7 @@ def test_the_operations_of_the_papers_dream_step():
     config, game = settings_of(case)
     contestant = build_contestant(PLAIN, config, game)
     frames = random_observations(config, game, 1, torch.device("cpu"))
-    counted = count_flops(lambda: contestant.network.eval()(frames, torch.zeros(1, dtype=torch.long)))
+    counted = count_flops(lambda: contestant.model.eval()(frames, torch.zeros(1, dtype=torch.long)))
     assert counted / 1e9 == pytest.approx(3.88, abs=0.02)
 
 
@@ -51,9 +51,9 @@ def test_bfloat16_computes_in_bfloat16_and_float32_does_not():
     frames = random_observations(config, game, 4, torch.device("cpu"))
     for contender, dtype in ((FLOAT32, torch.float32), (BFLOAT16, torch.bfloat16)):
         contestant = build_contestant(contender, config, game)
-        use_mean(contestant.network.eval())
+        use_mean(contestant.model.eval())
         seen = set()
-        for module in contestant.network.modules():
+        for module in contestant.model.modules():
             if isinstance(module, UpStage):
                 module.convolution.register_forward_hook(lambda _, inputs, output, seen=seen: seen.add(output.dtype))
         contestant.model.predict(frames, torch.zeros(4, dtype=torch.long))
@@ -63,7 +63,7 @@ def test_bfloat16_computes_in_bfloat16_and_float32_does_not():
 
 def test_a_random_rollout_is_what_ppo_takes():
     config, game = settings_of(SMALL)
-    rollout = random_rollout(config, game)
+    rollout = random_rollout(config, game, num_frames=1)
     assert rollout.observation.shape == (config.dream.horizon, 4, 1, game.channels, 10, 10)
     assert {field.shape[:2] for field in rollout} == {(config.dream.horizon, 4)}
 
@@ -79,7 +79,7 @@ class TestPlan:
         for case in plan_cases(Options(quick=True), 2):
             config, game = settings_of(case)
             assert (game.height, game.width) == case.frame
-            assert config.world_model.batch_size == config.dream.num_envs == case.batch
+            assert config.replay.batch_size == config.dream.num_envs == case.batch
 
     def test_the_threads_are_a_runs_own_unless_given(self):
         assert {(case.size, case.threads) for case in plan_cases(Options(), 7)} == {("paper", 7), ("minatar", 1)}
@@ -105,7 +105,7 @@ class TestPlan:
         for options in (Options(compile=False), Options(quick=True)):
             assert not any(case.contender.is_compiled for case in plan_cases(options, 1))
 
-    def test_memory_is_looked_at_once_for_each_contender_and_step(self):
+    def test_memory_is_measured_once_for_each_contender_and_task(self):
         options = Options()
         chosen = plan_memory_cases(options, plan_cases(options, 1))
         kinds = [(case.size, case.task, case.contender) for case in chosen]
@@ -113,12 +113,16 @@ class TestPlan:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
-    [({"repeats": 0}, "repeats = 0"), ({"threads": -1}, "threads = -1"), ({"size": "huge"}, "size = 'huge'")],
+    ("options", "message"),
+    [
+        ({"repeats": 0}, "Invalid repeats = 0: must be at least 1"),
+        ({"threads": -1}, "Invalid threads = -1: must not be negative"),
+        ({"size": "huge"}, "Invalid size = 'huge': must be one of all, paper, minatar"),
+    ],
 )
-def test_impossible_options_are_refused(wrong, told):
-    with pytest.raises(ConfigError, match=told):
-        Options(**wrong)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        Options(**options)
 
 
 class Alone:
@@ -126,7 +130,7 @@ class Alone:
         return 0
 
 
-def test_a_loop_makes_at_least_one_turn_and_then_stops_in_time():
+def test_a_loop_runs_at_least_once_and_then_stops_in_time():
     case = replace(SMALL, task="loop")
     assert len(stamp_loops(case, 0.0, Alone())) == 2
     stamps = stamp_loops(case, 0.05, Alone())

@@ -4,6 +4,7 @@ from io import StringIO
 
 import pytest
 
+from evade.benchmark.tables import WIDTH
 from evade.cli.main import MISTAKE, main
 
 FIELDS = {
@@ -22,8 +23,8 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """One quick benchmark through the command line: what it wrote and what it printed."""
+def results(tmp_path_factory):
+    """One quick benchmark through the command line: the document it wrote and the text it printed."""
     path = tmp_path_factory.mktemp("benchmark") / "speed.json"
     with redirect_stdout(StringIO()) as printed:
         assert main(["benchmark", "--quick", "--size", "minatar", "--json", str(path)]) == 0
@@ -34,8 +35,8 @@ def rows(document, **wanted):
     return [row for row in document["measurements"] if all(row[name] == value for name, value in wanted.items())]
 
 
-def test_the_document_has_the_documented_fields(told):
-    document = told[0]
+def test_the_document_has_the_documented_fields(results):
+    document = results[0]
     assert document.keys() == FIELDS[""]
     assert document["format"] == 1
     assert document["load"].keys() == FIELDS["load"]
@@ -53,8 +54,8 @@ def test_the_document_has_the_documented_fields(told):
     assert all(row.keys() == FIELDS["case"] | FIELDS["memory"] for row in document["memory"])
 
 
-def test_the_numbers_follow_from_one_another(told):
-    document = told[0]
+def test_the_numbers_are_consistent(results):
+    document = results[0]
     peaks = {(peak["precision"], peak["threads"]): peak["flops_per_second"] for peak in document["peaks"]}
     for row in document["measurements"]:
         per_second = 1 / row["median"] if row["unit"] == "seconds per step" else row["median"]
@@ -73,34 +74,70 @@ def test_the_numbers_follow_from_one_another(told):
             assert row["flops"] > simple["flops"]
 
 
-def test_two_processes_and_one_were_measured(told):
-    assert {row["processes"] for row in rows(told[0], task="loop", unit="dream steps per second")} == {1, 2}
+def test_two_processes_and_one_were_measured(results):
+    assert {row["processes"] for row in rows(results[0], task="loop", unit="dream steps per second")} == {1, 2}
 
 
-def test_memory_is_a_process_own(told):
-    for row in told[0]["memory"]:
+def test_memory_is_that_of_a_separate_process(results):
+    for row in results[0]["memory"]:
         assert 50 * 2**20 < row["before_bytes"] < row["peak_bytes"] < 4 * 2**30
 
 
-def test_a_person_sees_every_step_and_where_to_look(told):
-    printed = told[1]
+def test_the_tables_show_every_step_and_name_the_documentation(results):
+    printed = results[1]
     for word in ("matrix products", "fit step", "dream step", "PPO, 10 updates", "dreams and PPO", "load average"):
         assert word in printed
-    assert "speed.json; docs/reference/benchmark.md says what the columns mean." in printed
+    assert "speed.json; docs/reference/benchmark.md explains the columns." in printed
+    assert "…" not in printed, "no column is cut off"
+    assert max(len(line.rstrip()) for line in printed.splitlines()) <= WIDTH
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--repeats", "0"], "repeats = 0 is not possible: it must be at least 1."),
-        (["--threads", "-2"], "threads = -2 is not possible: it must not be negative."),
-        (["--json", "/nowhere/at/all.json"], "name a file in a folder that exists."),
-        (["--json", "/"], "name a file in a folder that exists."),
+        (["--repeats", "0"], "Invalid repeats = 0: must be at least 1."),
+        (["--threads", "-2"], "Invalid threads = -2: must not be negative."),
+        (
+            ["--json", "/nowhere/at/all.json"],
+            "Invalid json = '/nowhere/at/all.json': must be a file in an existing folder.",
+        ),
+        (["--json", "/"], "Invalid json = '/': must be a file in an existing folder."),
+        (["--precision", "atari/pnog"], "Unknown game 'atari/pnog': did you mean atari/pong"),
+        (
+            ["--precision", "atari/pong", "--size", "paper"],
+            "Invalid size = 'paper': must not be set together with --precision.",
+        ),
+        (["--precision", "atari/pong", "--repeats", "3"], "Invalid repeats = 3: must not be set together with"),
+        (["--precision", "atari/pong", "--threads", "-1"], "Invalid threads = -1: must not be negative."),
     ],
 )
-def test_a_users_mistake_is_told_before_anything_is_measured(words, message, capsys):
+def test_a_users_mistake_is_reported_before_anything_is_measured(words, message, capsys):
     assert main(["benchmark", *words]) == MISTAKE
-    told = capsys.readouterr().err
-    assert told.startswith("evade: ")
-    assert message in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("evade: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_precisions_are_compared_in_a_table_and_a_document(tmp_path, capsys):
+    path = tmp_path / "precision.json"
+    assert main(["benchmark", "--precision", "MinAtar/Breakout-v1", "--quick", "--json", str(path)]) == 0
+    document = json.loads(path.read_text())
+    assert document["options"] == {"game": "minatar/breakout", "steps": 50, "updates": 5, "frames": 20}
+    assert [result["fitted_in"] for result in document["results"]] == ["float32", "bfloat16"]
+    for result in document["results"]:
+        assert result.keys() == {"fitted_in", "loss", "rounding", "error"}
+        for gap in (result["rounding"], result["error"]):
+            assert gap.keys() == {"pixels", "frames", "largest_step", "rewards", "ends"}
+    printed = capsys.readouterr().out
+    first = document["results"][0]
+    assert "minatar/breakout: share of predictions that differ, 20 frames after 5 updates" in printed
+    lines = [line.split() for line in printed.splitlines() if line.startswith(("float32", "bfloat16"))]
+    assert [line[0] for line in lines] == ["float32", "float32", "bfloat16", "bfloat16"]
+    assert lines[0][-5:-2] == [
+        f"{first['loss']:.4f}",
+        f"{first['rounding']['pixels']:.4%}",
+        f"{first['rounding']['frames']:.1%}",
+    ]
+    assert lines[1][-4] == f"{first['error']['pixels']:.4%}"
+    assert "precision.json; docs/reference/benchmark.md explains the columns." in printed

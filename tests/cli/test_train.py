@@ -140,7 +140,7 @@ def test_resume_by_folder(trained, capsys):
     ("words", "said"),
     [
         (["--game", "minatar/brekout"], "did you mean minatar/breakout"),
-        (["--replay.eventful-share", "1.5"], "Invalid replay.eventful_share = 1.5: must be a share below 1"),
+        (["--replay.eventful-share", "1.5"], "Invalid replay.eventful_share = 1.5: must be at least 0 and below 1"),
         (["--game", "atari/pong", "--world-model.keeps-objects"], "this game's cells have 256 values"),
         (["--world-model.hidden-size", "0"], "Invalid world_model.hidden_size = 0: must be at least 1"),
         (["--learner.minibatch-times", "5000"], "must fill at least one minibatch"),

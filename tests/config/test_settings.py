@@ -41,7 +41,7 @@ GAME = {"channels": 3, "height": 105, "width": 80, "levels": 256, "num_actions":
         (lambda: PPOConfig(clip=1.5), "learner.clip = 1.5"),
         (lambda: PPOConfig(discount=1.5), "learner.discount = 1.5: must lie between 0 and 1"),
         (lambda: PPOConfig(epochs=0), "learner.epochs = 0"),
-        (lambda: ReplayConfig(holdout=1.0), "replay.holdout = 1.0: must be a share below 1"),
+        (lambda: ReplayConfig(holdout=1.0), "replay.holdout = 1.0: must be at least 0 and below 1"),
         (lambda: DreamConfig(starts_by="luck"), "dream.starts_by = 'luck': must be one of episode, frame"),
         (lambda: EnvConfig(num_frames=0), "env.num_frames = 0: must be at least 1"),
         (lambda: GameSpec(**GAME | {"levels": 1}), "game.levels = 1: must be 2 to 256"),

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from evade.dreams.faithfulness import measure_faithfulness
-from evade.records import Prediction, Stretches
+from evade.records import Prediction, Segments
 from fake_worlds import ScriptedPolicy
 
 
@@ -15,19 +15,25 @@ class Counter:
     def __init__(self, wrong_from=100):
         self.wrong_from = wrong_from
 
-    def predict(self, observation, action):
+    def initial_memory(self, batch_size):
+        return ()
+
+    def sample_noise(self, batch_size, generator):
+        return ()
+
+    def predict(self, observation, action, memory, noise):
         frame = observation[:, -1] + action[:, None, None, None].to(torch.uint8)
         value = frame.flatten(1)[:, 0]
         shown = torch.where(value >= self.wrong_from, value + 1, value)
         return Prediction(shown[:, None, None, None], value.float(), value == 6)
 
 
-def stretches(actions, start):
+def segments(actions, start):
     """What the counting game really does, from each start, under the same actions."""
     values = torch.tensor(start, dtype=torch.uint8) + torch.tensor(actions).cumsum(0).unsqueeze(1).to(torch.uint8)
     ended = (values >= 6).long().cumsum(0)
     happened = ended <= 1
-    return Stretches(
+    return Segments(
         observation=torch.tensor(start, dtype=torch.uint8).view(-1, 1, 1, 1, 1),
         action=torch.tensor(actions).unsqueeze(1).expand(-1, len(start)),
         frame=values[..., None, None, None],
@@ -37,47 +43,88 @@ def stretches(actions, start):
     )
 
 
-def test_a_perfect_dream_never_parts_from_the_game():
-    told = measure_faithfulness(
-        Counter(), ScriptedPolicy([1] * 9, 3), stretches([1, 1, 1, 1], [0, 1]), torch.Generator()
+def test_a_perfect_dream_never_diverges_from_the_game():
+    found = measure_faithfulness(
+        Counter(), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0, 1]), torch.Generator()
     )
-    assert told.real_return == (1 + 2 + 3 + 4 + 2 + 3 + 4 + 5) / 2
-    assert told.dream_return == told.real_return
-    assert told.parting_step == 4
+    assert found.game_return == (1 + 2 + 3 + 4 + 2 + 3 + 4 + 5) / 2
+    assert found.dream_return == found.game_return
+    assert found.divergence_step == 4
 
 
-@pytest.mark.parametrize(("wrong_from", "together"), [(1, 0), (2, 1), (3, 2), (5, 4)])
-def test_the_parting_step_counts_the_steps_before_the_first_difference(wrong_from, together):
-    told = measure_faithfulness(
-        Counter(wrong_from), ScriptedPolicy([1] * 9, 3), stretches([1, 1, 1, 1], [0]), torch.Generator()
+@pytest.mark.parametrize(("wrong_from", "num_equal"), [(1, 0), (2, 1), (3, 2), (5, 4)])
+def test_the_divergence_step_counts_the_steps_before_the_first_difference(wrong_from, num_equal):
+    found = measure_faithfulness(
+        Counter(wrong_from), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0]), torch.Generator()
     )
-    assert told.parting_step == together
+    assert found.divergence_step == num_equal
 
 
 def test_nothing_counts_after_the_end():
-    told = measure_faithfulness(
-        Counter(), ScriptedPolicy([2] * 9, 3), stretches([2, 2, 2, 2], [0, 2]), torch.Generator()
+    found = measure_faithfulness(
+        Counter(), ScriptedPolicy([2] * 9, 3), segments([2, 2, 2, 2], [0, 2]), torch.Generator()
     )
-    assert told.real_return == (2 + 4 + 6 + 4 + 6) / 2
-    assert told.dream_return == told.real_return
-    assert told.parting_step == (3 + 2) / 2
+    assert found.game_return == (2 + 4 + 6 + 4 + 6) / 2
+    assert found.dream_return == found.game_return
+    assert found.divergence_step == (3 + 2) / 2
 
 
 def test_a_policy_that_finds_more_in_dreams_than_the_game_gave_is_seen():
-    told = measure_faithfulness(Counter(), ScriptedPolicy([1] * 9, 3), stretches([0, 0, 1], [0]), torch.Generator())
-    assert told.real_return == 1
-    assert told.dream_return == 1 + 2 + 3
+    found = measure_faithfulness(Counter(), ScriptedPolicy([1] * 9, 3), segments([0, 0, 1], [0]), torch.Generator())
+    assert found.game_return == 1
+    assert found.dream_return == 1 + 2 + 3
 
 
 def test_dreams_are_sticky_where_the_policy_plays_and_not_where_the_game_is_followed():
-    told = measure_faithfulness(
+    found = measure_faithfulness(
         Counter(),
         ScriptedPolicy([1, 0, 0, 0], 3),
-        stretches([1, 0, 0, 0], [0]),
+        segments([1, 0, 0, 0], [0]),
         torch.Generator().manual_seed(0),
         sticky_probability=0.999999,
     )
-    # The first action is repeated for ever: 1 + 2 + 3 + 4 points instead of 1 + 1 + 1 + 1.
-    assert told.dream_return == 10
-    assert told.real_return == 4
-    assert told.parting_step == 4
+    # The first action is always repeated: 1 + 2 + 3 + 4 points instead of 1 + 1 + 1 + 1.
+    assert found.dream_return == 10
+    assert found.game_return == 4
+    assert found.divergence_step == 4
+
+
+class Differing(Counter):
+    """As the game but for one thing: the reward or the end at the second step from 0."""
+
+    def __init__(self, field):
+        super().__init__()
+        self.field = field
+
+    def predict(self, observation, action, memory, noise):
+        prediction = super().predict(observation, action, memory, noise)
+        value = prediction.frame.flatten()
+        if self.field == "reward":
+            return prediction._replace(reward=prediction.reward + (value == 2))
+        return prediction._replace(terminated=prediction.terminated | (value == 2))
+
+
+@pytest.mark.parametrize("field", ["reward", "terminated"])
+def test_another_reward_or_end_is_a_divergence_too(field):
+    found = measure_faithfulness(
+        Differing(field), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0]), torch.Generator()
+    )
+    assert found.divergence_step == 1
+
+
+class Remembering(Counter):
+    """The same game, counted in memory: the frame it is given is not looked at after the start."""
+
+    def initial_memory(self, batch_size):
+        return (torch.zeros(batch_size, dtype=torch.uint8),)
+
+    def predict(self, observation, action, memory, noise):
+        value = memory[0] + action.to(torch.uint8)
+        return Prediction(value[:, None, None, None], value.float(), value == 6, (value,))
+
+
+def test_a_model_with_memory_is_followed_with_its_memory():
+    found = measure_faithfulness(
+        Remembering(), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0]), torch.Generator()
+    )
+    assert found == (10, 10, 4)

@@ -5,7 +5,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from evade.config import EnvConfig
+from evade.envs.settings import EnvConfig
 from evade.config.presets import build_config
 from evade.envs import make_env
 from evade.envs.atari import build_atari
@@ -51,14 +51,14 @@ def test_small_things_are_still_seen_at_the_laptops_size_and_greys():
 
 
 def raw_emulator(game, seed):
-    """Gymnasium's own way to a game without skip and chance, and the seed a batch gives to its first game."""
+    """Gymnasium's own game without frame skip and sticky actions, with the seed of the first game of a batch."""
     env = gymnasium.make(game, frameskip=1, repeat_action_probability=0.0, disable_env_checker=True)
     env.reset(seed=int(np.random.SeedSequence([seed, 0]).generate_state(1)[0]))
     return env
 
 
 @pytest.mark.parametrize("game", ["ALE/Pong-v5", "ALE/Boxing-v5"])
-def test_the_protocol_is_what_the_original_does_frame_by_frame(game):
+def test_the_protocol_is_t2t_simples_frame_by_frame(game):
     env = make_env(game, seed=5, config=EnvConfig(max_noops=1))
     emulator = raw_emulator(game, seed=5)
 
@@ -88,7 +88,7 @@ def test_the_protocol_is_what_the_original_does_frame_by_frame(game):
 
 def test_only_the_protocol_limits_time():
     env = build_atari(resolve("atari/pong"), EnvConfig())
-    assert env.unwrapped.ale.getInt("max_num_frames_per_episode") == 0  # the emulator's word for no limit
+    assert env.unwrapped.ale.getInt("max_num_frames_per_episode") == 0  # 0: no limit
     env.close()
 
 
@@ -153,7 +153,7 @@ def test_the_full_action_set_can_be_chosen():
     env.close()
 
 
-def test_the_emulator_keeps_silent():
+def test_the_emulator_prints_nothing():
     code = "from evade.envs import make_env; make_env('atari/pong').reset()"
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert result.stdout + result.stderr == ""

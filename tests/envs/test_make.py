@@ -1,6 +1,7 @@
 import pytest
 
-from evade.config import EnvConfig, GameSpec
+from evade.envs.settings import EnvConfig
+from evade.game_spec import GameSpec
 from evade.envs import make_env, spec
 from evade.envs.games import PREPROCESSING_VERSION
 from evade.errors import ConfigError, UnknownGame
@@ -17,12 +18,18 @@ MINATAR_SPEC = {"height": 10, "width": 10, "levels": 2, "lowest_reward": 0, "hig
         ("minatar/seaquest", GameSpec(channels=10, num_actions=6, **MINATAR_SPEC)),
     ],
 )
-def test_a_spec_says_what_the_networks_must_know(game, expected):
+def test_a_spec_has_the_games_shape_actions_and_rewards(game, expected):
     assert spec(game) == expected
     env = make_env(game, num_envs=2)
     assert env.spec == expected
     assert env.reset().shape == (2, 4, expected.channels, expected.height, expected.width)
     env.close()
+
+
+def test_an_observation_stacks_the_frames_of_the_settings():
+    env = make_env("minatar/breakout", num_envs=2, config=EnvConfig(num_frames=6))
+    assert env.num_frames == 6
+    assert env.reset().shape == (2, 6, 4, 10, 10)
 
 
 def test_settings_change_the_spec():
@@ -61,11 +68,10 @@ def test_a_large_reward_of_seaquest_is_learnt_as_one():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_envs": 0}, "num_envs = 0 is not possible"),
-        ({"seed": -1}, "seed = -1 is not possible"),
-        ({"num_frames": 0}, "num_frames = 0 is not possible"),
+        ({"num_envs": 0}, "Invalid num_envs = 0: must be at least 1"),
+        ({"seed": -1}, "Invalid seed = -1: must not be negative"),
         ({"config": EnvConfig(frame_size=(5, 5))}, "minatar/breakout is a grid of 10x10 cells"),
-        ({"config": EnvConfig(grey_levels=4)}, "env.grey_levels = 4 .* minatar/breakout is a grid"),
+        ({"config": EnvConfig(grey_levels=4)}, "env.grey_levels = 4: .* minatar/breakout is a grid"),
         ({"config": EnvConfig(max_noops=5, time_limit=5)}, "above env.max_noops = 5"),
     ],
 )
@@ -84,6 +90,7 @@ def test_an_unknown_game_is_refused():
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
+        ({"num_frames": 0}, "num_frames"),
         ({"frame_size": (0, 80)}, "frame_size"),
         ({"grey_levels": 1}, "grey_levels"),
         ({"grey_levels": 257}, "grey_levels"),
@@ -95,7 +102,7 @@ def test_an_unknown_game_is_refused():
     ],
 )
 def test_impossible_settings_are_refused(settings, field):
-    with pytest.raises(ConfigError, match=f"env.{field} = "):
+    with pytest.raises(ConfigError, match=f"^Invalid env.{field} = .*: must "):
         EnvConfig(**settings)
 
 

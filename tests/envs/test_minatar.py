@@ -30,7 +30,7 @@ def test_gymnasiums_checker_finds_nothing(game, sticky, register):
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_spaces_are_true(game):
+def test_spaces_match_the_game(game):
     env = MinAtarGame(game)
     assert env.observation_space.shape == (CHANNELS[game], 10, 10)
     assert env.observation_space.dtype == np.uint8
@@ -73,7 +73,7 @@ def trace(env, seed):
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_seed_determines_all_that_follows_whatever_came_before(game):
+def test_a_seed_determines_everything_that_follows(game):
     fresh, used = (MinAtarGame(game, sticky_probability=0.5) for _ in range(2))
     trace(used, seed=1)
     np.testing.assert_array_equal(trace(fresh, seed=2**40), trace(used, seed=2**40))
@@ -124,20 +124,20 @@ def test_no_reward_is_negative(game):
     assert isinstance(rewards[0], float)
 
 
-def test_a_picture_shows_paddle_ball_and_bricks():
+def test_a_rendered_image_shows_paddle_ball_and_bricks():
     env = MinAtarGame("breakout", render_mode="rgb_array", render_scale=5)
     env.reset(seed=0)
     env.step(0)
-    picture = env.render()
-    assert picture.shape == (50, 50, 3)
-    assert picture.dtype == np.uint8
-    np.testing.assert_array_equal(picture[45, 20], COLOURS[0])  # the paddle starts in column 4
-    np.testing.assert_array_equal(picture[5, 0], COLOURS[3])  # bricks fill rows 1 to 3
-    np.testing.assert_array_equal(picture[0, 0], BACKGROUND)
-    assert (picture.reshape(-1, 3) == COLOURS[1]).all(axis=1).sum() == 25  # one ball of 5x5 pixels
+    image = env.render()
+    assert image.shape == (50, 50, 3)
+    assert image.dtype == np.uint8
+    np.testing.assert_array_equal(image[45, 20], COLOURS[0])  # the paddle starts in column 4
+    np.testing.assert_array_equal(image[5, 0], COLOURS[3])  # bricks fill rows 1 to 3
+    np.testing.assert_array_equal(image[0, 0], BACKGROUND)
+    assert (image.reshape(-1, 3) == COLOURS[1]).all(axis=1).sum() == 25  # one ball of 5x5 pixels
 
 
-def test_without_a_render_mode_there_is_no_picture():
+def test_without_a_render_mode_there_is_no_image():
     env = MinAtarGame("breakout")
     env.reset(seed=0)
     assert env.render() is None
@@ -147,7 +147,7 @@ def test_without_a_render_mode_there_is_no_picture():
 def test_an_action_the_game_does_not_have_is_refused(action):
     env = MinAtarGame("breakout")
     env.reset(seed=0)
-    with pytest.raises(ActionError, match=f"action {action} is not one of this game's actions 0 to 2"):
+    with pytest.raises(ActionError, match=f"Invalid action {action}: must be 0 to 2 in this game"):
         env.step(action)
 
 

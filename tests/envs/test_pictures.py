@@ -4,19 +4,19 @@ import pytest
 from evade.envs.pictures import BACKGROUND, COLOURS, render_frame
 
 
-def test_a_colour_frame_is_its_own_picture():
+def test_a_colour_frame_is_its_own_image():
     frame = np.random.default_rng(0).integers(0, 256, (3, 5, 4), np.uint8)
     np.testing.assert_array_equal(render_frame(frame, levels=256), frame.transpose(1, 2, 0))
 
 
 def test_a_grey_frame_becomes_three_equal_colours():
     frame = np.arange(6, dtype=np.uint8).reshape(1, 2, 3)
-    picture = render_frame(frame, levels=256)
-    assert picture.shape == (2, 3, 3)
-    assert (picture == frame[0, :, :, None]).all()
+    image = render_frame(frame, levels=256)
+    assert image.shape == (2, 3, 3)
+    assert (image == frame[0, :, :, None]).all()
 
 
-def test_few_greys_are_drawn_from_black_to_white():
+def test_few_greys_are_rendered_from_black_to_white():
     frame = np.array([[[0, 5, 15]]], np.uint8)
     np.testing.assert_array_equal(render_frame(frame, levels=16)[0, :, 0], [0, 85, 255])
 
@@ -24,19 +24,19 @@ def test_few_greys_are_drawn_from_black_to_white():
 def test_a_grid_shows_its_first_channel_on_top_and_is_dark_where_it_is_empty():
     frame = np.zeros((3, 2, 2), np.uint8)
     frame[1, 0, 0] = frame[2, 0, 0] = frame[2, 1, 0] = frame[0, 1, 1] = 1
-    picture = render_frame(frame, levels=2)
-    np.testing.assert_array_equal(picture[0], [COLOURS[1], BACKGROUND])
-    np.testing.assert_array_equal(picture[1], [COLOURS[2], COLOURS[0]])
+    image = render_frame(frame, levels=2)
+    np.testing.assert_array_equal(image[0], [COLOURS[1], BACKGROUND])
+    np.testing.assert_array_equal(image[1], [COLOURS[2], COLOURS[0]])
 
 
 def test_every_cell_is_enlarged_to_a_square():
     frame = np.zeros((1, 1, 2), np.uint8)
     frame[0, 0, 1] = 1
-    picture = render_frame(frame, levels=2, scale=3)
-    assert picture.shape == (3, 6, 3)
-    assert picture.dtype == np.uint8
-    assert (picture[:, :3] == BACKGROUND).all()
-    assert (picture[:, 3:] == COLOURS[0]).all()
+    image = render_frame(frame, levels=2, scale=3)
+    assert image.shape == (3, 6, 3)
+    assert image.dtype == np.uint8
+    assert (image[:, :3] == BACKGROUND).all()
+    assert (image[:, 3:] == COLOURS[0]).all()
 
 
 def test_more_channels_than_colours_start_again():

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from evade.config import EnvConfig
+from evade.envs.settings import EnvConfig
 from evade.envs import make_env, spec
 from evade.envs.preprocess import area_resize, reduce_greys
 from evade.errors import ConfigError, UnsupportedGame
@@ -13,17 +13,17 @@ RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (8, 6, 3), np.uint8)
 
 
-def picture_space(shape):
+def image_space(shape):
     return spaces.Box(0, 255, shape, np.uint8)
 
 
 @pytest.mark.parametrize(
     ("space", "observation", "frame", "levels"),
     [
-        (picture_space((8, 6, 3)), COLOUR, COLOUR.transpose(2, 0, 1), 256),
-        (picture_space((8, 6)), COLOUR[:, :, 0], COLOUR[None, :, :, 0], 256),
-        (picture_space((8, 6, 1)), COLOUR[:, :, :1], COLOUR[None, :, :, 0], 256),
-        (picture_space((3, 8, 6)), COLOUR.transpose(2, 0, 1), COLOUR.transpose(2, 0, 1), 256),
+        (image_space((8, 6, 3)), COLOUR, COLOUR.transpose(2, 0, 1), 256),
+        (image_space((8, 6)), COLOUR[:, :, 0], COLOUR[None, :, :, 0], 256),
+        (image_space((8, 6, 1)), COLOUR[:, :, :1], COLOUR[None, :, :, 0], 256),
+        (image_space((3, 8, 6)), COLOUR.transpose(2, 0, 1), COLOUR.transpose(2, 0, 1), 256),
         (spaces.Box(0, 1, (8, 6, 3), bool), COLOUR > 99, (COLOUR > 99).transpose(2, 0, 1), 2),
         (spaces.Box(0, 1, (8, 6, 3), np.uint8), COLOUR % 2, (COLOUR % 2).transpose(2, 0, 1), 2),
         (
@@ -39,13 +39,13 @@ def picture_space(shape):
         "grey",
         "one channel",
         "channels first",
-        "truth values",
+        "booleans",
         "binary",
         "seven values",
         "MultiBinary",
     ],
 )
-def test_pictures_and_grids_become_frames(register, space, observation, frame, levels):
+def test_images_and_grids_become_frames(register, space, observation, frame, levels):
     env = make_env(register(PlainGame, space=space, observation=observation.astype(space.dtype)))
     assert env.spec.levels == levels
     assert (env.spec.channels, env.spec.height, env.spec.width) == frame.shape
@@ -60,18 +60,18 @@ def test_of_two_equal_axes_the_last_is_the_channels(register):
     np.testing.assert_array_equal(env.reset()[0, 0], grid.transpose(2, 0, 1))
 
 
-def test_a_picture_can_be_reduced(register):
+def test_an_image_can_be_resized(register):
     env = make_env(
-        register(PlainGame, space=picture_space((8, 6, 3)), observation=COLOUR),
+        register(PlainGame, space=image_space((8, 6, 3)), observation=COLOUR),
         config=EnvConfig(frame_size=(4, 3)),
     )
     mean = COLOUR.astype(int).reshape(4, 2, 3, 2, 3).sum(axis=(1, 3)) // 4
     np.testing.assert_array_equal(env.reset()[0, 0], mean.transpose(2, 0, 1))
 
 
-def test_a_picture_is_reduced_in_size_before_its_greys_are(register):
+def test_an_image_is_resized_before_it_is_quantised(register):
     env = make_env(
-        register(PlainGame, space=picture_space((8, 6, 3)), observation=COLOUR),
+        register(PlainGame, space=image_space((8, 6, 3)), observation=COLOUR),
         config=EnvConfig(frame_size=(4, 3), grey_levels=16),
     )
     assert (env.spec.channels, env.spec.height, env.spec.width, env.spec.levels) == (1, 4, 3, 16)
@@ -80,26 +80,27 @@ def test_a_picture_is_reduced_in_size_before_its_greys_are(register):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"), [({"frame_size": (4, 3)}, r"frame_size = \(4, 3\)"), ({"grey_levels": 8}, "grey_levels = 8")]
+    ("settings", "message"),
+    [({"frame_size": (4, 3)}, r"frame_size = \(4, 3\)"), ({"grey_levels": 8}, "grey_levels = 8")],
 )
-def test_a_grid_cannot_be_reduced(register, settings, told):
+def test_a_grid_cannot_be_resized(register, settings, message):
     name = register(PlainGame, space=spaces.Box(0, 1, (3, 8, 6), np.uint8))
-    with pytest.raises(ConfigError, match=f"env.{told} .* shows a grid of 2 values"):
+    with pytest.raises(ConfigError, match=f"Invalid env.{message}: must be None, .* shows a grid of 2 values"):
         make_env(name, config=EnvConfig(**settings))
 
 
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        (spaces.Box(0, 1, (8, 6, 3), np.float32), "must be a Box of whole numbers"),
-        (spaces.Dict(image=picture_space((8, 6, 3))), "must be a Box of whole numbers"),
-        (spaces.Discrete(9), "must be a Box of whole numbers"),
-        (spaces.Box(-1, 1, (8, 6), np.int8), "go from -1 to 1"),
-        (spaces.Box(0, 300, (8, 6), np.int32), "go from 0 to 300"),
-        (spaces.Box(0, 0, (8, 6), np.uint8), "go from 0 to 0"),
-        (picture_space((128,)), r"shape \(128,\)"),
-        (picture_space((4, 8, 6, 3)), r"shape \(4, 8, 6, 3\)"),
-        (picture_space((80, 80, 80)), "at most 64 channels"),
+        (spaces.Box(0, 1, (8, 6, 3), np.float32), "must be a Box of integers"),
+        (spaces.Dict(image=image_space((8, 6, 3))), "must be a Box of integers"),
+        (spaces.Discrete(9), "must be a Box of integers"),
+        (spaces.Box(-1, 1, (8, 6), np.int8), "from -1 to 1: must be integers from 0 to at most 255"),
+        (spaces.Box(0, 300, (8, 6), np.int32), "from 0 to 300: must be integers"),
+        (spaces.Box(0, 0, (8, 6), np.uint8), "from 0 to 0: must be integers"),
+        (image_space((128,)), r"shape \(128,\)"),
+        (image_space((4, 8, 6, 3)), r"shape \(4, 8, 6, 3\)"),
+        (image_space((80, 80, 80)), "at most 64 channels"),
     ],
 )
 def test_other_observations_are_refused_with_advice(register, space, message):
@@ -114,28 +115,28 @@ def test_other_observations_are_refused_with_advice(register, space, message):
     "actions", [spaces.Box(-1, 1, (2,)), spaces.MultiDiscrete([2, 2]), spaces.Discrete(3, start=1)]
 )
 def test_other_actions_are_refused(register, actions):
-    name = register(PlainGame, space=picture_space((8, 6)), actions=actions)
+    name = register(PlainGame, space=image_space((8, 6)), actions=actions)
     with pytest.raises(UnsupportedGame, match=r"must be Discrete\(n\), counted from 0"):
         spec(name)
 
 
-def test_a_real_environment_without_pictures_is_refused():
-    with pytest.raises(UnsupportedGame, match="the observations of CartPole-v1 are Box"):
+def test_a_real_environment_without_images_is_refused():
+    with pytest.raises(UnsupportedGame, match="Unsupported observation space Box.* of CartPole-v1"):
         make_env("CartPole-v1")
 
 
-def test_an_observation_that_breaks_its_promise_is_refused(register):
-    wrong_shape = register(PlainGame, space=picture_space((8, 6)), observation=COLOUR)
-    with pytest.raises(UnsupportedGame, match=r"promised observations of the shape \(8, 6\) and gave \(8, 6, 3\)"):
+def test_an_observation_outside_its_space_is_refused(register):
+    wrong_shape = register(PlainGame, space=image_space((8, 6)), observation=COLOUR)
+    with pytest.raises(UnsupportedGame, match=r"shape \(8, 6, 3\), but its observation_space has shape \(8, 6\)"):
         make_env(wrong_shape).reset()
     too_high = register(PlainGame, space=spaces.Box(0, 1, (8, 6), np.uint8), observation=np.full((8, 6), 2))
-    with pytest.raises(UnsupportedGame, match="promised cells from 0 to 1 and gave 2 to 2"):
+    with pytest.raises(UnsupportedGame, match="returned cells from 2 to 2, but its observation_space goes from 0 to 1"):
         make_env(too_high).reset()
 
 
 def test_stickiness_works_for_any_game(register):
     class Echo(gymnasium.Env):
-        observation_space = picture_space((1, 1))
+        observation_space = image_space((1, 1))
         action_space = spaces.Discrete(5)
 
         def reset(self, *, seed=None, options=None):

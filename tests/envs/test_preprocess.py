@@ -16,7 +16,7 @@ from fake_games import CountingGame, TapeGame
 
 @pytest.fixture(scope="module")
 def golden():
-    """Recorded from the original's own environment classes around a game that delivers given frames."""
+    """Recorded from T2T SimPLe's own environment classes around a game that returns given frames."""
     path = Path(__file__).parents[1] / "golden" / "preprocessing.npz"
     with np.load(path, allow_pickle=False) as file:
         return dict(file)
@@ -33,7 +33,7 @@ def raw(golden):
     return frames
 
 
-def test_frames_are_resized_as_by_the_original(golden, raw):
+def test_frames_are_resized_as_in_t2t_simple(golden, raw):
     resized = np.stack([area_resize(frame, 105, 80) for frame in raw])
     assert resized.dtype == np.uint8
     np.testing.assert_array_equal(resized[0], golden["out/resized_frame0"])
@@ -45,15 +45,15 @@ def test_frames_are_resized_as_by_the_original(golden, raw):
     hnp.arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 3), st.sampled_from([1, 2, 3]))),
     st.integers(2, 256),
 )
-def test_greys_are_equal_steps_of_exact_brightness(picture, levels):
+def test_greys_are_equal_steps_of_exact_brightness(image, levels):
     shares = [Fraction(299, 1000), Fraction(587, 1000), Fraction(114, 1000)]
-    if picture.shape[2] != 3:
-        shares = [Fraction(1, picture.shape[2])] * picture.shape[2]
-    greys = reduce_greys(picture, levels)
+    if image.shape[2] != 3:
+        shares = [Fraction(1, image.shape[2])] * image.shape[2]
+    greys = reduce_greys(image, levels)
     assert greys.dtype == np.uint8
-    assert greys.shape == (*picture.shape[:2], 1)
-    for place in np.ndindex(picture.shape[:2]):
-        brightness = sum(share * int(value) for share, value in zip(shares, picture[place], strict=True))
+    assert greys.shape == (*image.shape[:2], 1)
+    for place in np.ndindex(image.shape[:2]):
+        brightness = sum(share * int(value) for share, value in zip(shares, image[place], strict=True))
         assert greys[place] == int(brightness * levels / 256)
 
 
@@ -64,7 +64,7 @@ def test_greys_go_from_black_to_white_and_256_of_a_grey_picture_change_nothing()
     np.testing.assert_array_equal(np.bincount(reduce_greys(ramp, 16).ravel()), [16] * 16)
 
 
-def test_rewards_are_clipped_and_rounded_as_by_the_original(golden):
+def test_rewards_are_clipped_and_rounded_as_in_t2t_simple(golden):
     np.testing.assert_array_equal(clip_reward(golden["in/rewards"]), golden["out/rewards_clipped"])
     np.testing.assert_array_equal(clip_reward(golden["out/skip_reward_sum"]), golden["out/skip_reward_clipped"])
 
@@ -73,7 +73,7 @@ def test_rewards_can_be_clipped_to_another_range():
     np.testing.assert_array_equal(clip_reward([-3.0, 0.5, 1.5, 2.5, 9.0], 0, 4), [0, 0, 2, 2, 4])
 
 
-def test_frames_are_skipped_and_pooled_as_by_the_original(golden, raw):
+def test_frames_are_skipped_and_pooled_as_in_t2t_simple(golden, raw):
     order = golden["in/skip_frame_order"].reshape(-1)
     env = MaxAndSkip(TapeGame(raw[order], golden["in/skip_rewards"]), skip=4)
     env.reset(seed=0)
@@ -116,16 +116,16 @@ def test_kept_frames_outlive_a_reset_but_not_a_seeded_one():
     assert show_after(seed=0) == 0
 
 
-def exact_area_mean(picture, height, width):
+def exact_area_mean(image, height, width):
     """The documented rule, cell by cell in exact fractions."""
-    rows, columns = picture.shape
+    rows, columns = image.shape
     result = np.zeros((height, width), np.uint8)
     for y in range(height):
         for x in range(width):
             top, left = Fraction(y * rows, height), Fraction(x * columns, width)
             bottom, right = Fraction((y + 1) * rows, height), Fraction((x + 1) * columns, width)
             total = sum(
-                int(picture[i, j]) * (min(bottom, i + 1) - max(top, i)) * (min(right, j + 1) - max(left, j))
+                int(image[i, j]) * (min(bottom, i + 1) - max(top, i)) * (min(right, j + 1) - max(left, j))
                 for i in range(int(top), -int(-bottom // 1))
                 for j in range(int(left), -int(-right // 1))
             )
@@ -137,9 +137,9 @@ sizes = st.tuples(st.integers(1, 9), st.integers(1, 9))
 
 
 @settings(deadline=None)
-@given(picture=sizes.flatmap(lambda size: hnp.arrays(np.uint8, size)), target=sizes)
-def test_any_resize_is_the_floor_of_the_exact_mean_over_the_area(picture, target):
-    np.testing.assert_array_equal(area_resize(picture, *target), exact_area_mean(picture, *target))
+@given(image=sizes.flatmap(lambda size: hnp.arrays(np.uint8, size)), target=sizes)
+def test_any_resize_is_the_floor_of_the_exact_mean_over_the_area(image, target):
+    np.testing.assert_array_equal(area_resize(image, *target), exact_area_mean(image, *target))
 
 
 @pytest.mark.parametrize("size", [(53, 40), (84, 84)])
@@ -156,7 +156,7 @@ def test_a_white_frame_stays_white_at_every_size():
         assert (area_resize(white, *size) == 255).all()
 
 
-def test_waiting_takes_each_length_from_1_to_the_most_about_equally_often():
+def test_the_number_of_noops_is_uniform_from_1_to_the_maximum():
     game = CountingGame(length=99)
     env = NoopStart(game, max_noops=8)
     env.reset(seed=3)
@@ -171,8 +171,8 @@ def test_waiting_takes_each_length_from_1_to_the_most_about_equally_often():
     assert set(game.actions) == {0}
 
 
-def test_waiting_is_determined_by_the_seed():
-    def waits(seed):
+def test_noops_are_determined_by_the_seed():
+    def count_noops(seed):
         game = CountingGame(length=99)
         env = NoopStart(game, max_noops=8)
         lengths = []
@@ -181,18 +181,18 @@ def test_waiting_is_determined_by_the_seed():
             lengths.append(game.steps)
         return lengths
 
-    assert waits(1) == waits(1)
-    assert waits(1) != waits(2)
+    assert count_noops(1) == count_noops(1)
+    assert count_noops(1) != count_noops(2)
 
 
-def test_a_game_that_ends_while_waiting_is_reset_and_waited_in_again():
+def test_a_game_that_ends_during_noops_is_reset_and_they_continue():
     game = CountingGame(length=2)
     env = NoopStart(game, max_noops=8)
     for number in range(50):
         taken = len(game.actions)
         frame, _ = env.reset(seed=number)
-        waited = len(game.actions) - taken
-        assert game.steps == waited % 2
+        noops = len(game.actions) - taken
+        assert game.steps == noops % 2
         assert (frame == (10 * game.episode + game.steps) % 256).all()
         game.episode = 0
 
@@ -202,7 +202,7 @@ def protocol(**changes):
     return Protocol(**{**plain, **changes})
 
 
-def test_the_time_limit_counts_steps_of_the_agent_and_waiting():
+def test_the_time_limit_counts_agent_steps_and_noops():
     env = follow_protocol(CountingGame(length=99), protocol(frame_skip=4, max_noops=1, time_limit=3))
     env.reset(seed=0)
     ends = [env.step(1)[2:4] for _ in range(2)]
@@ -215,12 +215,12 @@ def test_a_plain_protocol_adds_nothing():
     assert follow_protocol(game, protocol()) is game
 
 
-def test_a_time_limit_that_waiting_alone_could_reach_is_refused():
-    with pytest.raises(ConfigError, match=r"env.time_limit = 8 .* above env.max_noops = 8"):
+def test_a_time_limit_that_noops_alone_could_reach_is_refused():
+    with pytest.raises(ConfigError, match=r"Invalid env.time_limit = 8: must be above env.max_noops = 8"):
         follow_protocol(CountingGame(), protocol(max_noops=8, time_limit=8))
 
 
-def test_the_wrappers_are_gymnasiums_own_kind():
+def test_the_wrappers_are_gymnasium_wrappers():
     env = follow_protocol(CountingGame(), protocol(frame_skip=2, max_noops=2, time_limit=9))
     assert isinstance(env, gymnasium.Wrapper)
     assert isinstance(env.unwrapped, CountingGame)

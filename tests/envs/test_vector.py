@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from gymnasium.wrappers import TimeLimit
 
-from evade.config import EnvConfig, GameSpec
+from evade.envs.settings import EnvConfig
+from evade.game_spec import GameSpec
 from evade.envs import Episode, VectorEnv, make_env
 from evade.errors import ActionError, ResetNeeded, RewardError
 from fake_games import CountingGame
@@ -129,7 +130,7 @@ def test_seeds_depend_on_seed_and_place_alone():
     assert len({*seeds(3, 0), *seeds(3, 1)}) == 6
 
 
-def test_what_a_step_gave_is_the_callers_own():
+def test_arrays_of_a_step_belong_to_the_caller():
     env = batch(CountingGame(length=3, rewards=(1.0, 2.0, 7.0)))
     first = env.reset()
     given = [env.step([0]) for _ in range(4)]
@@ -157,7 +158,7 @@ def test_each_game_gets_its_own_action_as_a_plain_number():
         ([0], r"shape \(1,\)"),
         ([[0, 1]], r"shape \(1, 2\)"),
         ([0.0, 1.0], "type float64"),
-        ([0, 2], "actions from 0 to 2 are not possible: this game has 0 to 1"),
+        ([0, 2], "Invalid actions from 0 to 2: must be 0 to 1 in this game"),
         ([-1, 0], "actions from -1 to 0"),
     ],
 )
@@ -179,7 +180,7 @@ def test_a_step_before_the_first_reset_is_refused():
 def test_a_reward_that_is_no_number_is_refused(reward):
     env = batch(CountingGame(), CountingGame(rewards=(reward,)))
     env.reset()
-    with pytest.raises(RewardError, match=f"game 1 of the batch gave the reward {reward}"):
+    with pytest.raises(RewardError, match=f"Invalid reward {reward} of game 1 of the batch: must be finite"):
         env.step([0, 0])
 
 
@@ -190,7 +191,7 @@ def test_closing_closes_every_game():
 
 
 def play(game, num_envs, seed, num_steps, config):
-    """Everything a batch shows to a player who acts by the clock, game by game."""
+    """Everything a batch returns to a player with a fixed sequence of actions, game by game."""
     env = make_env(game, num_envs, seed, config)
     seen = [[] for _ in range(num_envs)]
     env.reset()

@@ -3,11 +3,12 @@ import pytest
 import torch
 
 import goldens
-from evade.config import PolicyConfig
 from evade.errors import ShapeError, VariablesError
 from evade.interop import load_tensor2tensor_policy
 from evade.interop.policy import policy_twins
-from evade.policies import Minibatch, build_policy_optimiser, ppo_update
+from evade.policies.build import build_ppo
+from evade.policies.ppo import Minibatch, ppo_update
+from evade.policies.settings import PPOConfig
 
 SCOPE = "feed_forward_cnn_small_categorical_policy/body/feed_forward_cnn_small/"
 FILES = ("policy_small", "policy_fullsize")
@@ -18,7 +19,7 @@ def golden(request):
     return goldens.load(request.param)
 
 
-def test_logits_and_value_are_the_originals(golden):
+def test_logits_and_value_match_t2t_simple(golden):
     policy = load_tensor2tensor_policy(goldens.variables(golden))
     assert policy.iteration_embedding is None
     output = policy(goldens.channels_first(golden["in/obs"]))
@@ -26,7 +27,7 @@ def test_logits_and_value_are_the_originals(golden):
     goldens.close(output.value, golden["out/value_epoch0"], 1e-5)
 
 
-def test_the_table_of_epochs_can_be_kept(golden):
+def test_the_epoch_embedding_can_be_kept(golden):
     policy = load_tensor2tensor_policy(goldens.variables(golden), fold_epoch_embedding=False)
     observation = goldens.channels_first(np.tile(golden["in/obs"], (6, 1, 1, 1, 1)))
     epochs = torch.from_numpy(golden["out/epoch4_effective_epoch_index"]).long()
@@ -36,7 +37,7 @@ def test_the_table_of_epochs_can_be_kept(golden):
     goldens.close(output.value, golden["out/epoch4_value"], 1e-5)
 
 
-def test_activations_are_the_originals(golden):
+def test_activations_match_t2t_simple(golden):
     policy = load_tensor2tensor_policy(goldens.variables(golden))
     seen = {}
     for name in ("convolutions.0", "convolutions.1", "dense"):
@@ -49,10 +50,10 @@ def test_activations_are_the_originals(golden):
     goldens.close(seen["dense"], golden["mid/dense_relu"], 1e-5)
 
 
-def test_two_ppo_updates_are_the_originals(golden):
+def test_two_ppo_updates_match_t2t_simple(golden):
     policy = load_tensor2tensor_policy(goldens.variables(golden), fold_epoch_embedding=False)
-    config = PolicyConfig()
-    optimiser = build_policy_optimiser(policy, config)
+    config = PPOConfig()
+    optimiser = build_ppo(config, policy).optimiser
     frames = golden["in/obs"]
     minibatch = Minibatch(
         observation=goldens.channels_first(np.stack([frames, frames[::-1], 255 - frames])),
@@ -61,13 +62,13 @@ def test_two_ppo_updates_are_the_originals(golden):
         advantage=torch.from_numpy(golden["step/advantage"]),
         returns=torch.from_numpy(golden["step/return"]),
     )
-    by_name = {SCOPE + twin.variable: twin for twin in policy_twins(has_table=True)}
+    by_name = {SCOPE + twin.variable: twin for twin in policy_twins(has_embedding=True)}
     parameters = dict(policy.named_parameters())
     losses = {1: "step/losses_policy_value_entropy", 2: "step/losses_at_step2"}
     for update in (1, 2):
         metrics = ppo_update(policy, optimiser, minibatch, config)
-        told = [metrics[name].item() for name in ("policy_loss", "value_loss", "entropy_loss")]
-        goldens.close(np.array(told), golden[losses[update]], 1e-5)
+        ours = [metrics[name].item() for name in ("policy_loss", "value_loss", "entropy_loss")]
+        goldens.close(np.array(ours), golden[losses[update]], 1e-5)
         if update == 1:
             np.testing.assert_allclose(metrics["gradient_norm"], golden["step/grad_global_norm"], rtol=1e-4)
         for row, name in enumerate(golden["step/names"]):
@@ -81,7 +82,7 @@ def test_two_ppo_updates_are_the_originals(golden):
                 np.testing.assert_allclose(np.linalg.norm(gradient), clipped, rtol=1e-3, atol=1e-7)
 
 
-def test_a_checkpoint_without_the_table_loads(golden):
+def test_a_checkpoint_without_the_epoch_embedding_loads(golden):
     variables = goldens.variables(golden)
     table = variables.pop(SCOPE + "embedding/kernel")
     kernel = variables[SCOPE + "dense/kernel"].astype(np.float32)
@@ -92,31 +93,32 @@ def test_a_checkpoint_without_the_table_loads(golden):
     goldens.close(output.logits, golden["out/logits_epoch0"], 1e-5)
 
 
-def test_unused_embeddings_may_come_along():
+def test_unused_embeddings_are_ignored():
     golden = goldens.load("policy_small")
     unused = {str(name): np.zeros((6, 64)) for name in golden["step/names_without_grad"]}
     assert unused
     load_tensor2tensor_policy(goldens.variables(golden) | unused)
 
 
-def test_all_that_is_wrong_is_named_in_one_error():
+def test_one_error_lists_all_invalid_variables():
     variables = goldens.variables(goldens.load("policy_small"))
     variables[SCOPE + "dense_1/bias"] = np.zeros(2)
     variables[SCOPE + "surprise"] = np.zeros(2)
     del variables[SCOPE + "dense2/bias"]
     with pytest.raises(VariablesError) as caught:
         load_tensor2tensor_policy(variables)
-    assert "missing: dense2/bias; superfluous: surprise; misshaped: dense_1/bias is [2] and should be [1]" in str(
-        caught.value
+    assert str(caught.value) == (
+        "Invalid variables for ActorCritic: missing: dense2/bias; unexpected: surprise; "
+        "wrong shape: dense_1/bias is [2], must be [1]."
     )
 
 
 def test_variables_of_another_network_are_refused():
-    with pytest.raises(VariablesError, match=r"no variable \.\.\./conv2d/kernel"):
+    with pytest.raises(VariablesError, match=r"Invalid variables: no \.\.\./conv2d/kernel among the 1 given"):
         load_tensor2tensor_policy({"a/b": np.zeros(3)})
 
 
 def test_frames_of_another_size_are_refused():
     policy = load_tensor2tensor_policy(goldens.variables(goldens.load("policy_small")))
-    with pytest.raises(ShapeError, match="frames of 30 x 16 give 1024 features.*made for 768"):
+    with pytest.raises(ShapeError, match="Invalid frames of 30 x 16: must give 768 features, not 1024"):
         policy(torch.zeros(1, 4, 3, 30, 16, dtype=torch.uint8))

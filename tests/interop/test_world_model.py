@@ -6,11 +6,12 @@ import pytest
 import torch
 
 import goldens
-from evade.config import EVADE, WorldModelConfig
 from evade.errors import VariablesError
 from evade.interop import load_tensor2tensor_world_model
 from evade.layers import use_mean
-from evade.world_models import capture
+from evade.vocabulary.variants import EVADE
+from evade.world_models.feature_maps import capture
+from evade.world_models.settings import DeterministicConfig, RewardPathConfig
 
 MODEL = "next_frame_basic_deterministic/"
 GOLDEN = goldens.load("deterministic")
@@ -49,13 +50,14 @@ def batch():
 
 
 def test_sizes_are_inferred_from_the_arrays(model):
-    assert model.config == replace(WorldModelConfig(), hidden_size=8)
+    assert model.config == replace(DeterministicConfig(), hidden_size=8)
+    assert model.num_frames == 4
     assert (model.channels, model.levels, model.num_reward_classes) == (3, 256, 3)
     assert model.action_embedding.weight.shape == (6, 8)
     assert not model.training
 
 
-def test_logits_are_the_originals(model, batch):
+def test_logits_match_t2t_simple(model, batch):
     with torch.no_grad():
         logits = model(batch.observation, batch.action)
     rows, columns = GOLDEN["out/pixel_rows"], GOLDEN["out/pixel_cols"]
@@ -66,7 +68,7 @@ def test_logits_are_the_originals(model, batch):
     goldens.close(logits.reward, GOLDEN["out/reward_logits"], 5e-5)
 
 
-def test_predicted_frame_and_reward_are_the_originals(model, batch):
+def test_predicted_frame_and_reward_match_t2t_simple(model, batch):
     prediction = model.predict(batch.observation, batch.action)
     expected = goldens.channels_first(GOLDEN["out/frame_argmax"])
     safe = goldens.channels_first(goldens.unpack(GOLDEN["out/frame_argmax_safe"], GOLDEN["out/frame_argmax"].shape))
@@ -76,14 +78,14 @@ def test_predicted_frame_and_reward_are_the_originals(model, batch):
     assert not prediction.terminated.any()
 
 
-def test_losses_are_the_originals(model, batch):
+def test_losses_match_t2t_simple(model, batch):
     loss = model.compute_loss(batch)
     goldens.close(loss.metrics["frame_loss"], GOLDEN["out/loss_frame"], 2e-5)
     goldens.close(loss.metrics["reward_loss"], GOLDEN["out/loss_reward"], 2e-5)
     goldens.close(loss.total, GOLDEN["out/loss_total"], 2e-5)
 
 
-def test_every_activation_is_the_originals(model, batch):
+def test_every_activation_matches_t2t_simple(model, batch):
     with capture(model, MAPS.values()) as maps:
         model.predict(batch.observation, batch.action)
     golden = goldens.load("deterministic_intermediates")
@@ -100,13 +102,13 @@ def test_every_activation_is_the_originals(model, batch):
     goldens.close(maps["up.5.after"].mean((2, 3)), golden["full/x_fin"][:, 0, 0], 5e-4)
 
 
-def test_names_may_lack_the_models_name_and_carry_an_output_number(variables, model, batch):
+def test_names_may_lack_the_models_name_and_have_an_output_number(variables, model, batch):
     bare = {name.removeprefix(MODEL) + ":0": array for name, array in variables.items()}
     again = load_tensor2tensor_world_model(bare)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
 
 
-def test_unused_variables_and_bookkeeping_may_come_along_or_not(variables):
+def test_unused_variables_and_optimiser_slots_are_optional(variables):
     extended = variables | {
         "global_step": np.zeros((), np.int64),
         "losses_avg/problem_0/total_loss": np.zeros(()),
@@ -117,7 +119,7 @@ def test_unused_variables_and_bookkeeping_may_come_along_or_not(variables):
     load_tensor2tensor_world_model({n: a for n, a in variables.items() if not any(part in n for part in unused)})
 
 
-def test_as_many_actions_as_rewards_share_one_table(variables):
+def test_as_many_actions_as_rewards_share_one_embedding(variables):
     tables = {name: array for name, array in variables.items() if "symbol_modality_6" in name}
     three = {name: array for name, array in variables.items() if name not in tables and "policy" not in name}
     three[f"{MODEL}symbol_modality_3_8/target_action/target_emb/weights_0"] = np.zeros((3, 8), np.float16)
@@ -128,7 +130,7 @@ def test_as_many_actions_as_rewards_share_one_table(variables):
 
 
 def test_event_layers_can_be_added_to_loaded_weights(variables, model, batch):
-    evade = load_tensor2tensor_world_model(variables, WorldModelConfig(event_layers=EVADE))
+    evade = load_tensor2tensor_world_model(variables, DeterministicConfig(reward=RewardPathConfig(event_layers=EVADE)))
     use_mean(evade)
     with torch.no_grad():
         plain, noisy = model(batch.observation, batch.action), evade(batch.observation, batch.action)
@@ -137,7 +139,7 @@ def test_event_layers_can_be_added_to_loaded_weights(variables, model, batch):
     torch.testing.assert_close(plain.reward, noisy.reward)
 
 
-def test_all_that_is_wrong_is_named_in_one_error(variables):
+def test_one_error_lists_all_invalid_variables(variables):
     broken = dict(variables)
     del broken[f"{MODEL}body/upstride3/layer_norm/layer_norm_bias"]
     broken[f"{MODEL}body/surprise/kernel"] = np.zeros((2, 2))
@@ -146,18 +148,18 @@ def test_all_that_is_wrong_is_named_in_one_error(variables):
         load_tensor2tensor_world_model(broken)
     message = str(caught.value)
     assert "missing: body/upstride3/layer_norm/layer_norm_bias;" in message
-    assert "superfluous: body/surprise/kernel;" in message
-    assert "misshaped: body/layer1/conv2d/bias is [31] and should be [32]" in message
+    assert "unexpected: body/surprise/kernel;" in message
+    assert "wrong shape: body/layer1/conv2d/bias is [31], must be [32]" in message
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("body/inputs_embed/kernel", "there is no variable .../body/inputs_embed/kernel"),
+        ("body/inputs_embed/kernel", "no .../body/inputs_embed/kernel among the "),
         ("body/logits/kernel", "body/logits/kernel is missing"),
         ("body/downstride0/conv2d/kernel", "body/downstride0/conv2d/kernel is missing"),
         ("symbol_modality_6_8/input_emb/weights_0", "symbol_modality_6_8/input_emb/weights_0 is missing"),
-        ("target_reward/symbol_modality_3_8/softmax/weights_0", "exactly one variable"),
+        ("target_reward/symbol_modality_3_8/softmax/weights_0", "exactly one must match target_reward/symbol_modality"),
     ],
 )
 def test_a_missing_landmark_is_named(variables, name, said):
@@ -165,13 +167,15 @@ def test_a_missing_landmark_is_named(variables, name, said):
         load_tensor2tensor_world_model({n: a for n, a in variables.items() if n != MODEL + name})
 
 
-def test_two_tables_of_actions_are_refused(variables):
-    with pytest.raises(VariablesError, match=re.escape("tables of [6, 9] actions")):
+def test_two_action_embeddings_are_refused(variables):
+    with pytest.raises(VariablesError, match=re.escape("embeddings for [6, 9] actions, but only one is allowed")):
         load_tensor2tensor_world_model(
             variables | {f"{MODEL}symbol_modality_9_8/input_emb/weights_0": np.zeros((9, 8))}
         )
 
 
 def test_the_stochastic_model_is_refused_by_name(variables):
-    with pytest.raises(VariablesError, match=re.escape("stochastic discrete model")):
+    with pytest.raises(
+        VariablesError, match=re.escape("body/state_conv/kernel belongs to the stochastic discrete model")
+    ):
         load_tensor2tensor_world_model(variables | {f"{MODEL}body/state_conv/kernel": np.zeros((3, 3, 9, 12))})

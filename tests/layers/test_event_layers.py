@@ -1,4 +1,4 @@
-"""What every noisy layer promises, whatever its kind."""
+"""Properties of all noisy layers."""
 
 import copy
 
@@ -194,7 +194,7 @@ def test_state_dicts_hold_weights_and_sigmas_and_nothing_else(kind):
 
 
 @kinds
-def test_copies_keep_the_draw_and_go_their_own_way(kind):
+def test_copies_keep_the_draw_and_are_independent(kind):
     layer = KINDS[kind](4, 1)
     draw(layer, generator(0))
     twin = copy.deepcopy(layer)
@@ -331,42 +331,77 @@ class TestBorrowedConvolution:
         hold(layer, type(value)({name: noise[1] for name, noise in value.items()}))
         torch.testing.assert_close(together[1:], layer(x[1:]))
 
+    def test_it_is_the_sources_convolution_with_the_perturbed_kernel(self, source):
+        layer = NoisyConv2d(source, sigma_init=0.5)
+        x = torch.randn(6, 4, 8, 8, requires_grad=True)
+        convolve = nn.functional.conv2d if isinstance(source, nn.Conv2d) else nn.functional.conv_transpose2d
+        value = draw(layer, generator(0), samples=3)[""]
+        kernels = source.weight * (1 + 0.5 * value)
+        options = source.bias, source.stride, source.padding
+        each = [convolve(part, kernel, *options) for part, kernel in zip(x.split(2), kernels, strict=True)]
+        together = layer(x)
+        torch.testing.assert_close(together, torch.cat(each))
+        weights = torch.randn_like(together)
+        inputs = [x] if source.bias is None else [x, source.bias]
+        expected = torch.autograd.grad((torch.cat(each) * weights).sum(), inputs)
+        for ours, plain in zip(torch.autograd.grad((together * weights).sum(), inputs), expected, strict=True):
+            torch.testing.assert_close(ours, plain)
+
+    @pytest.mark.parametrize("samples", [None, 2])
+    def test_it_compiles_whole_and_follows_the_draw(self, source, samples):
+        network = nn.ModuleDict({"source": source, "noisy": NoisyConv2d(source)})
+        compiled = torch.compile(lambda x: network["noisy"](x), fullgraph=True, backend="aot_eager")
+        x = torch.randn(2, 4, 8, 8)
+        for seed in range(2):
+            draw(network, generator(seed), samples)
+            torch.testing.assert_close(compiled(x), network["noisy"](x))
+        assert network["noisy"].source.weight is source.weight
+
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: NoisyEventInteraction(4, kernel_size=2), "kernel_size = 2 is not possible"),
-        (lambda: NoisyEventInteraction(4, kernel_size=-1), "kernel_size = -1 is not possible"),
-        (lambda: NoisyEventTranslation(4, max_shift=0), "max_shift = 0 is not possible"),
-        (lambda: NoisyEventInteraction(0), "channels = 0 is not possible"),
-        (lambda: NoisyEventWeighting(0), "channels = 0 is not possible"),
-        (lambda: NoisyEventTranslation(-3), "channels = -3 is not possible"),
-        (lambda: NoisyEventWeighting(4, sigma_init=float("nan")), "sigma_init = nan is not possible"),
-        (lambda: NoisyEventWeighting(4, sigma_init=-0.1), "sigma_init = -0.1 is not possible"),
-        (lambda: NoisyEventWeighting(4, init="ones"), "init = 'ones' is not possible"),
-        (lambda: NoisyConv2d(nn.Linear(3, 4)), "a Linear has no kernel to borrow"),
-        (lambda: NoisyConv2d(nn.Conv2d(3, 4, 3, padding_mode="circular")), "padding_mode = 'circular'"),
-        (lambda: NoisyEventWeighting(4)(torch.zeros(1, 3, 5, 5)), r"made for 4 channels.*\(1, 3, 5, 5\)"),
-        (lambda: NoisyEventTranslation(4)(torch.zeros(4, 5)), r"made for 4 channels.*\(4, 5\)"),
+        (lambda: NoisyEventInteraction(4, kernel_size=2), "kernel_size = 2: must be odd and at least 1"),
+        (lambda: NoisyEventInteraction(4, kernel_size=-1), "kernel_size = -1: must be odd and at least 1"),
+        (lambda: NoisyEventTranslation(4, max_shift=0), "max_shift = 0: must be at least 1"),
+        (lambda: NoisyEventInteraction(0), "channels = 0: must be at least 1"),
+        (lambda: NoisyEventWeighting(0), "channels = 0: must be at least 1"),
+        (lambda: NoisyEventTranslation(-3), "channels = -3: must be at least 1"),
+        (lambda: NoisyEventWeighting(4, sigma_init=float("nan")), "sigma_init = nan: must be finite and not negative"),
+        (lambda: NoisyEventWeighting(4, sigma_init=-0.1), "sigma_init = -0.1: must be finite and not negative"),
+        (lambda: NoisyEventWeighting(4, init="ones"), "init = 'ones': must be 'identity' or 'random'"),
+        (lambda: NoisyConv2d(nn.Linear(3, 4)), "source of type Linear: must be a nn.Conv2d or nn.ConvTranspose2d"),
+        (
+            lambda: NoisyConv2d(nn.Conv2d(3, 4, 3, padding_mode="circular")),
+            "source.padding_mode = 'circular': must be 'zeros'",
+        ),
+        (
+            lambda: NoisyEventWeighting(4)(torch.zeros(1, 3, 5, 5)),
+            r"input of shape \(1, 3, 5, 5\) for NoisyEventWeighting: must be \[batch, 4, height, width\]",
+        ),
+        (
+            lambda: NoisyEventTranslation(4)(torch.zeros(4, 5)),
+            r"input of shape \(4, 5\) for NoisyEventTranslation: must be \[batch, 4, height, width\]",
+        ),
     ],
 )
 def test_mistakes_are_explained(make, said):
-    with pytest.raises(LayerError, match=said):
+    with pytest.raises(LayerError, match=f"^Invalid {said}"):
         make()
 
 
-def test_nothing_is_drawn_from_a_sigma_that_is_not_a_number():
+def test_a_sigma_that_is_not_finite_is_refused():
     layer = NoisyEventWeighting(4)
     with torch.no_grad():
         layer.sigma[2] = float("nan")
-    with pytest.raises(LayerError, match="NoisyEventWeighting has weights, sigmas or noise that are not finite"):
+    with pytest.raises(LayerError, match="Invalid weights, sigmas or noise of NoisyEventWeighting: must be finite"):
         draw(layer)
 
 
 def test_a_batch_that_the_draws_do_not_divide_is_refused():
     layer = NoisyEventWeighting(4)
     draw(layer, samples=3)
-    with pytest.raises(LayerError, match="3 draws are held.*multiple of 3"):
+    with pytest.raises(LayerError, match=r"Invalid input of shape \(4, 4, 2, 2\): 3 draws are held.*multiple of 3"):
         layer(torch.zeros(4, 4, 2, 2))
 
 

@@ -59,18 +59,18 @@ def test_a_draw_holds_every_layer_of_the_tree(network, x):
 
 @given(seed=st.integers(0, 2**32 - 1), before=st.lists(st.sampled_from(["mean", "resample", "draw", "forward"])))
 @settings(max_examples=40, deadline=None)
-def test_the_same_generator_gives_the_same_draw_whatever_happened_before(seed, before):
+def test_the_same_generator_gives_the_same_draw_regardless_of_the_layers_state(seed, before):
     network = build()
     x = torch.randn(2, 3, 5, 5)
     expected = draw(network, generator(seed))
     output = network(x)
-    for deed in before:
+    for action in before:
         {
             "mean": lambda: use_mean(network),
             "resample": lambda: resample(network),
             "draw": lambda: draw(network),
             "forward": lambda: network(x),
-        }[deed]()
+        }[action]()
     assert draw(network, generator(seed)) == expected
     assert torch.equal(network(x), output)
 
@@ -94,7 +94,7 @@ def test_different_generators_give_different_draws(network, x):
     assert not torch.equal(y, z)
 
 
-def test_a_draw_is_a_value(network, x):
+def test_a_draw_can_be_compared_and_held_again(network, x):
     first = draw(network, generator(1))
     y = network(x)
     draw(network, generator(2))
@@ -108,7 +108,7 @@ def test_a_draw_is_a_value(network, x):
     assert repr(first) == "Draw(1.0 (4, 5), 1.1 (4,), 2 (4, 4, 1, 1), 4 (4, 4, 3, 3))"
 
 
-def test_a_draw_survives_a_file(network, x, tmp_path):
+def test_a_draw_can_be_saved_and_loaded(network, x, tmp_path):
     value = draw(network, generator(1), samples=2)
     y = network(x)
     value.save(tmp_path / "draw.safetensors")
@@ -120,16 +120,16 @@ def test_a_draw_survives_a_file(network, x, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"not a draw", b"\xff" * 64])
-def test_a_file_that_is_no_draw_is_named(content, tmp_path):
+def test_an_invalid_draw_file_is_named(content, tmp_path):
     path = tmp_path / "broken.safetensors"
     path.write_bytes(content)
-    with pytest.raises(LayerError, match="broken.safetensors is not a readable draw"):
+    with pytest.raises(LayerError, match="Invalid draw file .*broken.safetensors .*: must be written by Draw.save"):
         Draw.load(path)
-    with pytest.raises(LayerError, match="missing.safetensors is not a readable draw"):
+    with pytest.raises(LayerError, match="Invalid draw file .*missing.safetensors .*: must be written by Draw.save"):
         Draw.load(tmp_path / "missing.safetensors")
 
 
-def test_switches_come_back_after_a_with_block(network, x):
+def test_a_with_block_restores_mode_and_draw(network, x):
     draw(network, generator(1))
     held = network(x)
     with use_mean(network):
@@ -143,7 +143,7 @@ def test_switches_come_back_after_a_with_block(network, x):
     assert torch.equal(network(x), held)
 
 
-def test_a_with_block_brings_back_a_held_kernel_even_after_training(network, x):
+def test_a_with_block_restores_the_held_kernel_even_after_training(network, x):
     draw(network, generator(1))
     held = network(x)
     with resample(network), torch.no_grad():
@@ -152,14 +152,14 @@ def test_a_with_block_brings_back_a_held_kernel_even_after_training(network, x):
     assert torch.equal(network(x), held)
 
 
-def test_a_with_block_comes_back_after_an_error(network):
+def test_a_with_block_restores_after_an_error(network):
     use_mean(network)
     with pytest.raises(RuntimeError, match="on purpose"), resample(network):
         raise RuntimeError("on purpose")
     assert {layer.mode for layer in noisy_layers(network).values()} == {"mean"}
 
 
-def test_several_draws_come_back_after_a_with_block(network, x):
+def test_a_with_block_restores_several_draws(network, x):
     draw(network, generator(1), samples=2)
     held = network(x)
     with hold(network, draw(copy.deepcopy(network), generator(2))):
@@ -167,16 +167,16 @@ def test_several_draws_come_back_after_a_with_block(network, x):
     assert torch.equal(network(x), held)
 
 
-def test_nothing_to_hold_is_an_error(network):
-    with pytest.raises(LayerError, match="nothing has been drawn yet for 1.0, 1.1, 2, 4: call draw"):
+def test_holding_without_a_draw_is_an_error(network):
+    with pytest.raises(LayerError, match="No current draw of 1.0, 1.1, 2, 4: call draw"):
         hold(network)
 
 
 def test_a_draw_for_another_network_is_refused(network):
     other = nn.Sequential(NoisyEventWeighting(4))
-    with pytest.raises(LayerError, match="belongs to another network: it lacks .*'1.0'.* has .*'0'"):
+    with pytest.raises(LayerError, match="Invalid draw, made for another network: missing .*'1.0'.*, unexpected .*'0'"):
         hold(network, draw(other))
-    with pytest.raises(LayerError, match=r"a draw of shape \(3,\) does not fit weights of shape \(4,\)"):
+    with pytest.raises(LayerError, match=r"Invalid draw of shape \(3,\): must have the weights' shape \(4,\)"):
         hold(other, Draw({"0": torch.zeros(3)}))
 
 

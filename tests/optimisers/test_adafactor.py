@@ -9,7 +9,7 @@ from evade.optimisers import Adafactor, warmup_constant, warmup_rsqrt
 @pytest.mark.parametrize(
     ("key", "schedule"), [("lr", warmup_rsqrt(1.5, 8000)), ("lr_stochastic", warmup_constant(0.002, 2000))]
 )
-def test_learning_rates_are_the_originals(key, schedule):
+def test_learning_rates_match_t2t_simple(key, schedule):
     golden = goldens.load("train_step")
     ours = [schedule(int(step)) for step in golden[f"{key}/steps"]]
     np.testing.assert_allclose(ours, golden[f"{key}/values"], rtol=1e-6)
@@ -31,7 +31,7 @@ def test_a_tiny_variable_still_moves():
     np.testing.assert_allclose(parameter.detach(), -1e-3, rtol=1e-5)
 
 
-def test_moments_are_factored_over_channels_for_every_tap():
+def test_moments_are_factored_over_channels_for_every_filter_position():
     parameter = torch.nn.Parameter(torch.randn(5, 7, 3, 3))
     parameter.grad = torch.randn(5, 7, 3, 3)
     optimiser = Adafactor([parameter], warmup_rsqrt(1.5, 10))

@@ -2,31 +2,33 @@ import pytest
 import torch
 
 from evade.errors import TrainingDiverged
-from evade.optimisers import step
-from evade.optimisers.step import global_norm
+from evade.optimisers.update import global_norm, update
 
 
 def test_a_long_gradient_is_scaled_down_and_a_short_one_is_not():
     parameter = torch.nn.Parameter(torch.zeros(2))
     optimiser = torch.optim.SGD([parameter], lr=1.0)
-    norm = step(optimiser, (parameter * torch.tensor([30.0, 40.0])).sum(), max_gradient_norm=5.0)
+    norm = update(optimiser, (parameter * torch.tensor([30.0, 40.0])).sum(), max_gradient_norm=5.0)
     assert norm.item() == pytest.approx(50.0)
     torch.testing.assert_close(parameter.detach(), torch.tensor([-3.0, -4.0]))
-    step(optimiser, (parameter * torch.tensor([0.3, 0.4])).sum(), max_gradient_norm=5.0)
+    update(optimiser, (parameter * torch.tensor([0.3, 0.4])).sum(), max_gradient_norm=5.0)
     torch.testing.assert_close(parameter.detach(), torch.tensor([-3.3, -4.4]))
 
 
 def test_a_zero_gradient_is_no_problem():
     parameter = torch.nn.Parameter(torch.ones(2))
-    step(torch.optim.SGD([parameter], lr=1.0), (parameter * 0).sum(), max_gradient_norm=1.0)
+    update(torch.optim.SGD([parameter], lr=1.0), (parameter * 0).sum(), max_gradient_norm=1.0)
     assert torch.equal(parameter.detach(), torch.ones(2))
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
-def test_what_is_not_finite_is_refused(poison):
+def test_a_gradient_that_is_not_finite_is_refused(poison):
     parameter = torch.nn.Parameter(torch.ones(2))
-    with pytest.raises(TrainingDiverged, match="this update was refused"):
-        step(torch.optim.SGD([parameter], lr=1.0), (parameter * poison).sum(), max_gradient_norm=1.0)
+    with pytest.raises(
+        TrainingDiverged,
+        match="Invalid loss = .* with gradient norm (nan|inf): must be finite.*this update was refused",
+    ):
+        update(torch.optim.SGD([parameter], lr=1.0), (parameter * poison).sum(), max_gradient_norm=1.0)
     assert torch.equal(parameter.detach(), torch.ones(2))
 
 

@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import goldens
-from evade.policies import compute_advantages, normalise
+from evade.policies.advantages import compute_advantages, normalise
 
 
 def bools(array):
     return torch.from_numpy(np.ascontiguousarray(array))
 
 
-def test_values_are_the_originals_once_its_end_flags_are_moved():
-    # The original masks the step at t with the flag of t + 1 (docs/deviations.md); given that flag, both agree.
+def test_values_match_t2t_simple_once_its_end_flags_are_shifted():
+    # T2T SimPLe masks the step at t with the flag of t + 1 (docs/deviations.md); given that flag, both agree.
     golden = goldens.load("ppo")
     value = torch.from_numpy(golden["in/value"])
     done_after = bools(golden["in/done"][1:])

@@ -6,18 +6,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evade.config import GameSpec, PolicyConfig
 from evade.errors import ShapeError
-from evade.policies import build_policy
+from evade.game_spec import GameSpec
+from evade.policies.build import build_policy
 from evade.policies.network import ORTHOGONAL_GAIN, SameConv2d
+from evade.policies.settings import ActorCriticConfig
 
 ATARI = GameSpec(channels=3, height=105, width=80, levels=256, num_actions=6)
 MINATAR = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
-SMALL = PolicyConfig(filters=(16,), kernel_size=3, stride=1, hidden_size=32)
+SMALL = ActorCriticConfig(filters=(16,), kernel_size=3, stride=1, hidden_size=32)
 
 
-def test_the_originals_number_of_parameters():
-    policy = build_policy(PolicyConfig(), ATARI, num_frames=4)
+def test_the_number_of_parameters_matches_t2t_simple():
+    policy = build_policy(ActorCriticConfig(), ATARI, num_frames=4)
     assert sum(parameter.numel() for parameter in policy.parameters()) == 2_248_135
 
 
@@ -39,8 +40,8 @@ def test_same_padding_gives_one_output_for_each_stride(size, kernel, stride):
     )
 
 
-def test_kernels_start_orthogonal_with_gain_one_and_a_half():
-    policy = build_policy(PolicyConfig(), ATARI, num_frames=4)
+def test_initial_kernels_are_orthogonal_with_gain_one_and_a_half():
+    policy = build_policy(ActorCriticConfig(), ATARI, num_frames=4)
     for layer in (*policy.convolutions, policy.dense, policy.action_head):
         rows = layer.weight.detach().flatten(1)
         torch.testing.assert_close(rows @ rows.T, ORTHOGONAL_GAIN**2 * torch.eye(len(rows)), atol=1e-4, rtol=0)
@@ -58,12 +59,17 @@ def test_the_input_is_scaled_by_its_number_of_levels():
 @pytest.mark.parametrize("shape", [(1, 4, 10, 10), (1, 0, 4, 10, 10), (1, 2, 3, 10, 10)])
 def test_a_wrong_shape_is_explained(shape):
     policy = build_policy(SMALL, MINATAR, num_frames=1)
-    with pytest.raises(ShapeError, match=r"takes \[batch, frames, channels, height, width\] with 4 frames x channels"):
+    with pytest.raises(
+        ShapeError,
+        match=r"Invalid observation.*must be \[batch, frames, channels, height, width\] with 4 frames x channels",
+    ):
         policy(torch.zeros(shape, dtype=torch.uint8))
 
 
-def test_the_policy_may_look_at_the_last_frames_alone():
+def test_the_policy_can_use_only_the_last_frames():
     policy = build_policy(replace(SMALL, num_frames=2), MINATAR, num_frames=5)
+    assert policy.num_frames == 2
+    assert build_policy(SMALL, MINATAR, num_frames=5).num_frames == 5
     grid = torch.randint(0, 2, (3, 5, 4, 10, 10), dtype=torch.uint8)
     changed = grid.clone()
     changed[:, :3] = 1 - changed[:, :3]
@@ -73,8 +79,8 @@ def test_the_policy_may_look_at_the_last_frames_alone():
     assert not torch.equal(policy(grid).logits, policy(changed).logits)
 
 
-def test_an_iteration_table_starts_at_unknown():
-    policy = build_policy(PolicyConfig(num_iteration_embeddings=8), MINATAR, num_frames=1)
+def test_row_0_of_the_iteration_embedding_is_the_default():
+    policy = build_policy(ActorCriticConfig(num_iteration_embeddings=8), MINATAR, num_frames=1)
     grid = torch.randint(0, 2, (2, 1, 4, 10, 10), dtype=torch.uint8)
     assert torch.equal(policy(grid).logits, policy(grid, torch.tensor([0, 0])).logits)
     assert not torch.equal(policy(grid).logits, policy(grid, torch.tensor([3, 3])).logits)

@@ -4,24 +4,20 @@ import pytest
 import torch
 
 import goldens
-from evade.config import GameSpec, PolicyConfig
 from evade.errors import ConfigError
-from evade.optimisers import TensorFlowAdam, step
-from evade.policies import (
-    Minibatch,
-    PolicyOutput,
-    build_policy,
-    build_policy_optimiser,
-    compute_ppo_loss,
-    improve,
-    minibatch_times,
-)
-from evade.records import Rollout
+from evade.game_spec import GameSpec
+from evade.optimisers import TensorFlowAdam, update
+from evade.policies.build import build_learner, build_policy
+from evade.policies.ppo import PPO, Minibatch, compute_ppo_loss, improve, minibatch_times
+from evade.policies.settings import ActorCriticConfig, PPOConfig
+from evade.records import PolicyOutput, Rollout
 
-CONFIG = PolicyConfig()
+CONFIG = PPOConfig()
+SMALL = ActorCriticConfig(filters=(4,), kernel_size=3, stride=1, hidden_size=16)
+GAME = GameSpec(channels=1, height=10, width=10, levels=2, num_actions=4)
 
 
-def test_losses_gradients_and_two_adam_steps_are_the_originals():
+def test_losses_gradients_and_two_adam_updates_match_t2t_simple():
     golden = goldens.load("ppo")
     for name, ours in {
         "clipping_coef": CONFIG.clip,
@@ -46,7 +42,7 @@ def test_losses_gradients_and_two_adam_steps_are_the_originals():
     for name in ("policy_loss", "value_loss", "entropy_loss"):
         goldens.close(loss.metrics[name], golden[f"step/{name}"], 1e-5)
     goldens.close(loss.total, golden["step/total_loss"], 1e-5)
-    norm = step(optimiser, loss.total, CONFIG.max_gradient_norm)
+    norm = update(optimiser, loss.total, CONFIG.max_gradient_norm)
     goldens.close(norm, golden["step/grad_global_norm"], 1e-5)
     goldens.close(logits.grad, golden["step/grad_logits"], 1e-7)
     goldens.close(value.grad, golden["step/grad_value"], 1e-7)
@@ -54,9 +50,9 @@ def test_losses_gradients_and_two_adam_steps_are_the_originals():
     goldens.close(value, golden["step/value_after1"], 2e-6)
 
     loss = compute_ppo_loss(PolicyOutput(logits, value), minibatch, CONFIG)
-    told = torch.stack([loss.metrics[name] for name in ("policy_loss", "value_loss", "entropy_loss")])
-    goldens.close(told, golden["step/losses_at_step2"], 1e-5)
-    step(optimiser, loss.total, CONFIG.max_gradient_norm)
+    losses = torch.stack([loss.metrics[name] for name in ("policy_loss", "value_loss", "entropy_loss")])
+    goldens.close(losses, golden["step/losses_at_step2"], 1e-5)
+    update(optimiser, loss.total, CONFIG.max_gradient_norm)
     goldens.close(logits, golden["step/logits_after2"], 2e-6)
     goldens.close(value, golden["step/value_after2"], 2e-6)
 
@@ -75,7 +71,7 @@ def test_the_ratio_is_clipped_only_where_that_is_worse(ratio, advantage, expecte
     assert loss.metrics["policy_loss"].item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_originals_number_of_minibatches():
+def test_the_number_of_minibatches_matches_t2t_simple():
     generator = torch.Generator().manual_seed(0)
     in_dreams = list(minibatch_times(49, CONFIG, generator))
     in_the_game = list(minibatch_times(199, CONFIG, generator))
@@ -86,7 +82,7 @@ def test_the_originals_number_of_minibatches():
 
 
 def test_a_minibatch_that_cannot_be_filled_is_refused():
-    with pytest.raises(ConfigError, match="policy.minibatch_times = 20 is not possible: 3 epochs.*6"):
+    with pytest.raises(ConfigError, match="Invalid learner.minibatch_times = 20: 3 epochs over 6 steps"):
         list(minibatch_times(6, CONFIG, torch.Generator()))
 
 
@@ -112,16 +108,14 @@ def rollout_of_a_bandit(policy, generator, paying):
 
 def test_improve_finds_the_action_that_pays():
     torch.manual_seed(0)
-    config = replace(CONFIG, filters=(4,), kernel_size=3, stride=1, hidden_size=16, learning_rate=3e-3)
-    game = GameSpec(channels=1, height=10, width=10, levels=2, num_actions=4)
-    policy = build_policy(config, game, num_frames=2)
-    optimiser = build_policy_optimiser(policy, config)
+    policy = build_policy(SMALL, GAME, num_frames=2)
+    learner = build_learner(replace(CONFIG, learning_rate=3e-3), policy)
     generator = torch.Generator().manual_seed(1)
-    # The action the untrained policy likes least.
+    # The least likely action of the untrained policy.
     paying = policy(torch.ones(1, 2, 1, 10, 10, dtype=torch.uint8)).logits.argmin().item()
     before = rollout_of_a_bandit(policy, generator, paying).reward.mean()
     for _ in range(60):
-        metrics = improve(policy, optimiser, rollout_of_a_bandit(policy, generator, paying), config, generator)
+        metrics = learner.improve(rollout_of_a_bandit(policy, generator, paying), generator)
     after = rollout_of_a_bandit(policy, generator, paying).reward.mean()
     assert before < 0.25
     assert after > 0.9
@@ -133,3 +127,31 @@ def test_improve_finds_the_action_that_pays():
         "clipped_share",
         "gradient_norm",
     }
+
+
+def test_the_learner_makes_the_updates_of_the_function_improve():
+    config = replace(CONFIG, epochs=2, minibatch_times=7, learning_rate=3e-3)
+    policies, results = [], []
+    for method in ("function", "learner"):
+        torch.manual_seed(0)
+        policy = build_policy(SMALL, GAME, num_frames=2)
+        learner = build_learner(config, policy)
+        assert isinstance(learner, PPO)
+        rollout = rollout_of_a_bandit(policy, torch.Generator().manual_seed(1), paying=2)
+        generator = torch.Generator().manual_seed(2)
+        metrics = [
+            improve(policy, learner.optimiser, rollout, config, generator)
+            if method == "function"
+            else learner.improve(rollout, generator)
+            for _ in range(2)
+        ]
+        policies.append(policy.state_dict())
+        results.append((metrics, generator.get_state(), learner.saved_tensors()))
+    untrained = build_policy(SMALL, GAME, num_frames=2).state_dict()
+    assert not torch.equal(policies[0]["dense.weight"], untrained["dense.weight"])
+    assert all(torch.equal(policies[0][name], policies[1][name]) for name in untrained)
+    (metrics, state, moments), (other_metrics, other_state, other_moments) = results
+    assert metrics == other_metrics
+    assert torch.equal(state, other_state)
+    assert moments.keys() == other_moments.keys()
+    assert all(torch.equal(moments[name], other_moments[name]) for name in moments)

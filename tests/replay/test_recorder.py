@@ -1,25 +1,36 @@
+"""The recorder changes nothing in the games and misses nothing of them."""
+
 import numpy as np
 import torch
 
-from evade.config import EnvConfig
-from evade.envs import make_env
-from evade.policies.rollout import roll_out, slice_rollout
-from evade.reality import RealEnv
+from evade.envs import VectorEnv, make_env
+from evade.envs.settings import EnvConfig
+from evade.envs.tensors import RealEnv
+from evade.game_spec import GameSpec
+from evade.policies.rollout import roll_out
+from evade.replay.recorder import Recorder
+from fake_games import CountingGame
 from fake_worlds import ScriptedPolicy
 
-
-def play(steps=80, num_envs=2, **options):
-    games = make_env("minatar/breakout", num_envs, seed=3, config=EnvConfig(**options), num_frames=2)
-    seen = []
-    env = RealEnv(games, torch.device("cpu"), progress=seen.append)
-    rollout = roll_out(ScriptedPolicy([0, 1, 2] * steps, 3), env, steps, torch.Generator())
-    return env, rollout, seen
+SPEC = GameSpec(channels=1, height=2, width=2, levels=256, num_actions=2)
 
 
-def test_the_chunk_is_all_that_happened_in_order():
-    env, rollout, seen = play()
-    chunk = env.chunk()
-    assert seen == list(range(2, 162, 2))
+def record(*games, steps):
+    """A recorder of counting games after some steps with actions 0 and 1 in turn."""
+    recorder = Recorder(VectorEnv(games, SPEC, seed=0, num_frames=2))
+    recorder.reset()
+    for turn in range(steps):
+        recorder.step([turn % 2] * len(games))
+    return recorder
+
+
+def test_the_chunk_is_everything_that_happened_in_order():
+    recorder = Recorder(make_env("minatar/breakout", 2, seed=3, config=EnvConfig(num_frames=2)))
+    env = RealEnv(recorder, torch.device("cpu"))
+    done = []
+    rollout = roll_out(ScriptedPolicy([0, 1, 2] * 80, 3), env, 80, torch.Generator(), on_step=done.append)
+    chunk = recorder.chunk()
+    assert done == list(range(2, 162, 2))
     assert chunk.num_steps == 160
     starts = chunk.position == 0
     unfinished = 2 - int(rollout.terminated[-1].sum())
@@ -27,30 +38,48 @@ def test_the_chunk_is_all_that_happened_in_order():
     assert len(env.episodes) > 2
     steps = ~starts
     # Game by game: the first game's 80 rewards, then the second's.
-    expected = rollout.reward.T.flatten()
-    assert torch.equal(chunk.reward[steps].float(), expected)
+    assert torch.equal(chunk.reward[steps].float(), rollout.reward.T.flatten())
     assert torch.equal(chunk.terminated[steps], rollout.terminated.T.flatten())
     ends = torch.cat([starts[1:], torch.tensor([True])])
     assert torch.equal(chunk.action[~ends].long(), rollout.action.T.flatten())
     assert torch.equal(chunk.frame[~ends], rollout.observation[:, :, -1].transpose(0, 1).flatten(0, 1))
 
 
-def test_a_game_that_was_cut_off_is_closed_by_the_value_of_its_last_observation():
-    _, rollout, _ = play(steps=12, num_envs=1, time_limit=3)
-    assert rollout.truncated[:, 0].tolist() == [False, False, True] * 4
-    # Elsewhere the next value is the next observation's.
-    going_on = ~rollout.truncated[:-1, 0]
-    assert torch.equal(rollout.next_value[:-1, 0][going_on], rollout.value[1:, 0][going_on])
-    cut = rollout.truncated[:-1, 0]
-    assert (rollout.next_value[:-1, 0][cut] != rollout.value[1:, 0][cut]).any()
+def test_a_recorded_chunk_of_known_games():
+    recorder = record(CountingGame(length=2, rewards=(7.0, -0.5)), CountingGame(length=3, cut=True), steps=3)
+    chunk = recorder.chunk()
+    # The first game: one whole episode and one step of the next; the second: one truncated episode.
+    assert chunk.frame[:, 0, 0, 0].tolist() == [10, 11, 12, 20, 21, 10, 11, 12, 13]
+    assert chunk.position.tolist() == [0, 1, 2, 0, 1, 0, 1, 2, 3]
+    assert chunk.action.tolist() == [0, 1, 0, 0, 0, 0, 1, 0, 0]
+    assert chunk.raw_reward.tolist() == [0, 7.0, -0.5, 0, 7.0, 0, 7.0, 7.0, 7.0]
+    assert chunk.reward.tolist() == [0, 1, 0, 0, 1, 0, 1, 1, 1]
+    assert chunk.terminated.tolist() == [False, False, True, False, False, False, False, False, False]
+    assert chunk.num_steps == 6
+    assert [field.dtype for field in chunk] == [
+        *(torch.uint8, torch.uint8, torch.int8, torch.float32, torch.bool, torch.int32),
+    ]
 
 
-def test_slices_keep_every_step_in_its_own_order():
-    _, rollout, _ = play(steps=20, num_envs=2)
-    sliced = slice_rollout(rollout, 4)
-    assert sliced.action.shape == (5, 8)
-    for piece in range(4):
-        for game in range(2):
-            column = piece * 2 + game
-            assert torch.equal(sliced.observation[:, column], rollout.observation[5 * piece : 5 * piece + 5, game])
-            assert np.array_equal(sliced.reward[:, column], rollout.reward[5 * piece : 5 * piece + 5, game])
+def test_an_episode_without_a_step_is_left_out():
+    chunk = record(CountingGame(length=2), steps=2).chunk()
+    assert chunk.position.tolist() == [0, 1, 2]
+
+
+def test_the_games_are_not_changed_by_the_recorder():
+    config = EnvConfig(num_frames=2, time_limit=30)
+    games = make_env("minatar/asterix", 2, seed=1, config=config)
+    recorder = Recorder(make_env("minatar/asterix", 2, seed=1, config=config))
+    assert recorder.num_envs == 2
+    np.testing.assert_array_equal(recorder.reset(), games.reset())
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        actions = rng.integers(games.spec.num_actions, size=2)
+        for recorded, plain in zip(recorder.step(actions), games.step(actions), strict=True):
+            np.testing.assert_array_equal(recorded, plain)
+
+
+def test_closing_closes_the_games():
+    game = CountingGame()
+    Recorder(VectorEnv([game], SPEC, seed=0)).close()
+    assert game.is_closed

@@ -1,20 +1,22 @@
 import hashlib
+import json
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evade.config import GameSpec
-from evade.errors import ReplayCorrupt
-from evade.replay import Chunk, ChunkRecord, Replay
-from evade.replay.chunk import decode, encode, join_episodes
+from evade.errors import ConfigError, ReplayCorrupt
+from evade.game_spec import GameSpec
+from evade.replay.chunk import Chunk, decode, encode, join_episodes
+from evade.replay.settings import ReplayConfig
+from evade.replay.store import Replay
 
 GAME = GameSpec(channels=1, height=1, width=2, levels=256, num_actions=4)
 
 
 def episode(number, length, ends=True):
-    """Frames show (episode, position), actions and rewards tell where they belong."""
+    """Frames show (episode, position); actions and rewards follow from the position."""
     position = torch.arange(length + 1, dtype=torch.int32)
     frame = torch.stack([torch.full((length + 1,), number), position], dim=1).to(torch.uint8)
     terminated = torch.zeros(length + 1, dtype=torch.bool)
@@ -33,12 +35,17 @@ def write(path, data):
     path.write_bytes(data)
 
 
-def build(folder, lengths, num_frames=2, holdout=0.0, capacity=4, **more):
+def empty(folder, num_frames=2, game=GAME, capacity=4, **settings):
     folder.mkdir(parents=True, exist_ok=True)
-    replay = Replay(folder, GAME, num_frames, holdout, capacity, **more)
+    return Replay(folder, game, num_frames, ReplayConfig(**{"holdout": 0.0, **settings}), capacity)
+
+
+def build(folder, lengths, num_frames=2, **settings):
+    """A replay with one chunk for each list of episode lengths."""
+    replay = empty(folder, num_frames, **settings)
     for number, chunk in enumerate(lengths):
-        pieces = [episode(10 * number + index, length) for index, length in enumerate(chunk)]
-        replay.add(join_episodes(pieces), write)
+        episodes = [episode(10 * number + index, length) for index, length in enumerate(chunk)]
+        replay.add(join_episodes(episodes), write)
     return replay
 
 
@@ -52,7 +59,7 @@ def test_a_window_never_crosses_an_episode(tmp_path_factory, lengths, num_frames
     replay = build(tmp_path_factory.mktemp("replay"), lengths, num_frames)
     assert replay.num_steps == sum(sum(chunk) for chunk in lengths)
     if max(max(chunk) for chunk in lengths) < num_frames:
-        with pytest.raises(ReplayCorrupt, match=f"has {num_frames + 1} frames in a row"):
+        with pytest.raises(ReplayCorrupt, match=f"has {num_frames + 1} consecutive frames"):
             replay.transitions(1, torch.Generator())
         return
     batch = replay.transitions(64, torch.Generator().manual_seed(seed))
@@ -76,8 +83,9 @@ def test_all_windows_are_equally_likely(tmp_path):
 
 def test_a_share_of_a_batch_can_be_eventful(tmp_path):
     # With one frame, rewards are nonzero on arriving at positions 2 and 3 of each episode, and its end is position 4.
-    replay = build(tmp_path, [[4, 4]], num_frames=1)
-    batch = replay.transitions(4000, torch.Generator().manual_seed(0), eventful_share=0.25)
+    replay = build(tmp_path, [[4, 4]], num_frames=1, batch_size=4000, eventful_share=0.25)
+    batch = replay.batch(torch.Generator().manual_seed(0))
+    assert len(batch.action) == 4000
     eventful = (batch.reward != 0) | batch.terminated
     assert eventful[:1000].all()
     assert abs(eventful[1000:].sum() - 2250) < 5 * (3000 * 3 / 16) ** 0.5
@@ -86,14 +94,43 @@ def test_a_share_of_a_batch_can_be_eventful(tmp_path):
     assert ((seen[1] - 1000 / 6).abs() < 5 * (1000 * 5 / 36) ** 0.5).all()
 
 
-def test_without_events_a_batch_is_drawn_as_ever(tmp_path):
-    replay = Replay(tmp_path, GAME, 1, 0.0, 4)
-    still = episode(0, 5, ends=False)
-    replay.add(still._replace(reward=torch.zeros_like(still.reward)), write)
-    drawn = [
-        replay.transitions(50, torch.Generator().manual_seed(0), eventful_share=share).next_frame for share in (0, 0.5)
-    ]
-    assert torch.equal(*drawn)
+@pytest.mark.parametrize(
+    ("batch_size", "share", "num_eventful"), [(64, 0.125, 8), (4, 0.25, 1), (4, 0.1, 0), (8, 0.0, 0)]
+)
+def test_the_share_of_eventful_transitions_is_rounded(tmp_path, batch_size, share, num_eventful):
+    # One eventful transition among 99, so that uniform samples hardly ever contain it.
+    replay = empty(tmp_path, num_frames=1, batch_size=batch_size, eventful_share=share)
+    long = episode(0, 99, ends=False)
+    replay.add(long._replace(reward=(long.position == 50).to(torch.int8)), write)
+    generator = torch.Generator().manual_seed(1)
+    batches = [replay.batch(generator) for _ in range(20)]
+    assert all((batch.reward[:num_eventful] == 1).all() for batch in batches)
+    others = torch.cat([batch.reward[num_eventful:] for batch in batches])
+    assert others.float().mean() < 0.05
+
+
+def test_without_events_all_of_a_batch_is_uniform(tmp_path):
+    batches = []
+    for share in (0.0, 0.5):
+        replay = empty(tmp_path / f"{share}", num_frames=1, batch_size=50, eventful_share=share)
+        uneventful = episode(0, 5, ends=False)
+        replay.add(uneventful._replace(reward=torch.zeros_like(uneventful.reward)), write)
+        batches.append(replay.batch(torch.Generator().manual_seed(0)).next_frame)
+    assert torch.equal(*batches)
+
+
+def test_held_out_events_are_not_in_batches(tmp_path):
+    replay = build(tmp_path, [[12]], num_frames=1, holdout=0.25, batch_size=400, eventful_share=0.5)
+    batch = replay.batch(torch.Generator().manual_seed(0))
+    # Transitions from positions 9 to 11 are held out, the episode's end among them.
+    assert set(batch.observation[:, -1, 0, 0, 1].tolist()) == set(range(9))
+    assert not batch.terminated.any()
+
+
+@pytest.mark.parametrize(("field", "value"), [("batch_size", 0), ("eventful_share", 1.0), ("holdout", -0.1)])
+def test_impossible_settings_are_refused(field, value):
+    with pytest.raises(ConfigError, match=f"^Invalid replay.{field} = {value}: must be "):
+        ReplayConfig(**{field: value})
 
 
 def test_the_end_of_every_chunk_can_be_held_out(tmp_path):
@@ -123,15 +160,34 @@ def test_starts_by_episode_make_short_episodes_as_likely_as_long_ones(tmp_path):
     assert replay.first_start().flatten().tolist() == [0, 0]
 
 
-def test_chunks_come_back_from_disk_and_strays_are_removed(tmp_path):
-    replay = build(tmp_path, [[4], [2, 6]])
+def restore(replay, capacity=1):
+    """Another replay in the same folder, restored from what the first one saves."""
+    again = Replay(replay.folder, GAME, replay.num_frames, replay.config, capacity)
+    # As from a checkpoint: through JSON.
+    again.restore(replay.saved_tensors(), json.loads(json.dumps(replay.saved_values())))
+    return again
+
+
+def test_chunks_are_restored_from_disk_and_strays_are_removed(tmp_path):
+    replay = build(tmp_path, [[4], [2, 6]], batch_size=50, eventful_share=0.5)
     (tmp_path / "chunk-00002.safetensors.zst").write_bytes(b"left by a crash")
-    again = Replay(tmp_path, GAME, 2, 0.0, 1)
-    again.restore(replay.records)
+    again = restore(replay)
     assert sorted(path.name for path in tmp_path.iterdir()) == [record.name for record in replay.records]
     assert again.records == replay.records
-    first, second = (r.transitions(50, torch.Generator().manual_seed(1)) for r in (replay, again))
-    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    assert again.num_steps == 12
+    samples = [
+        (*r.transitions(50, generator), *r.batch(generator), *r.newest_segments(9, 2, generator))
+        for r, generator in ((r, torch.Generator().manual_seed(1)) for r in (replay, again))
+    ]
+    assert all(torch.equal(a, b) for a, b in zip(*samples, strict=True))
+
+
+def test_a_restored_replay_goes_on_with_the_next_chunk(tmp_path):
+    again = restore(build(tmp_path, [[4], [2, 6]]))
+    again.add(episode(20, 3), write)
+    assert [record.name for record in again.records] == [f"chunk-0000{n}.safetensors.zst" for n in range(3)]
+    assert [record.num_steps for record in again.records] == [4, 8, 3]
+    assert again.first_start()[0, -1].flatten().tolist() == [20, 1]
 
 
 def test_a_damaged_or_missing_chunk_is_named(tmp_path):
@@ -140,23 +196,90 @@ def test_a_damaged_or_missing_chunk_is_named(tmp_path):
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(bytes(data))
-    with pytest.raises(ReplayCorrupt, match="chunk-00000.safetensors.zst is not the file that was written"):
-        Replay(tmp_path, GAME, 2, 0.0, 1).restore(replay.records)
+    with pytest.raises(ReplayCorrupt, match="chunk-00000.safetensors.zst is damaged"):
+        restore(replay)
     path.unlink()
     with pytest.raises(ReplayCorrupt, match="chunk-00000.safetensors.zst is missing"):
-        Replay(tmp_path, GAME, 2, 0.0, 1).restore(replay.records)
+        restore(replay)
 
 
-def test_bytes_that_are_no_chunk_are_refused():
+def test_bytes_that_are_not_a_chunk_are_refused():
     data = b"not compressed"
     with pytest.raises(ReplayCorrupt, match="x cannot be read"):
         decode(data, "x", hashlib.sha256(data).hexdigest())
 
 
-def test_equal_chunks_are_equal_bytes():
-    assert encode(episode(1, 5)) == encode(episode(1, 5))
-    assert ChunkRecord("a", "b", 5) == ChunkRecord("a", "b", 5)
-    assert join_episodes([episode(1, 5), episode(2, 3)]).num_steps == 8
+def test_a_chunk_survives_encoding_and_equal_chunks_have_equal_bytes():
+    chunk = join_episodes([episode(1, 5), episode(2, 3, ends=False)])
+    assert chunk.num_steps == 8
+    data = encode(chunk)
+    decoded = decode(data, "x", hashlib.sha256(data).hexdigest())
+    assert all(a.dtype == b.dtype and torch.equal(a, b) for a, b in zip(chunk, decoded, strict=True))
+    assert encode(decoded) == data
+    assert encode(chunk._replace(reward=1 - chunk.reward)) != data
+
+
+def grid_episode(frames):
+    """An episode of binary frames `[L, C, H, W]` in which nothing happens."""
+    position = torch.arange(len(frames), dtype=torch.int32)
+    zero = torch.zeros(len(frames))
+    return Chunk(frames, zero.byte(), zero.to(torch.int8), zero, zero.bool(), position)
+
+
+def place(*cells, channels=3):
+    """A frame of 2 x 2 cells with objects at (channel, row, column)."""
+    frame = torch.zeros(channels, 2, 2, dtype=torch.uint8)
+    for cell in cells:
+        frame[cell] = 1
+    return frame
+
+
+def test_channels_with_exactly_one_object_in_every_frame_are_single(tmp_path):
+    game = GameSpec(channels=3, height=2, width=2, levels=2, num_actions=2)
+    replay = empty(tmp_path, num_frames=1, game=game)
+    # Channel 0 always shows one object, channel 1 none in the second frame, channel 2 two in the third.
+    first = torch.stack(
+        [
+            place((0, 0, 0), (1, 0, 1), (2, 1, 1)),
+            place((0, 0, 1), (2, 1, 0)),
+            place((0, 1, 1), (1, 0, 0), (2, 0, 0), (2, 0, 1)),
+        ]
+    )
+    replay.add(grid_episode(first[:1].repeat(2, 1, 1, 1)), write)
+    assert replay.statistics().is_single.tolist() == [True, True, True]
+    replay.add(grid_episode(first[:2]), write)
+    assert replay.statistics().is_single.tolist() == [True, False, True]
+    replay.add(grid_episode(first), write)
+    assert replay.statistics().is_single.tolist() == [True, False, False]
+    # What has once been wrong stays so.
+    replay.add(grid_episode(first[:1].repeat(2, 1, 1, 1)), write)
+    assert replay.statistics().is_single.tolist() == [True, False, False]
+    again = Replay(tmp_path, game, 1, replay.config, 1)
+    again.restore(replay.saved_tensors(), replay.saved_values())
+    assert again.statistics().is_single.tolist() == [True, False, False]
+
+
+def test_an_episodes_last_frame_counts_in_the_statistics(tmp_path):
+    game = GameSpec(channels=3, height=2, width=2, levels=2, num_actions=2)
+    replay = empty(tmp_path, num_frames=1, game=game)
+    one, none = place((0, 0, 0), (1, 0, 0), (2, 0, 0)), place((0, 0, 0), (1, 0, 0))
+    replay.add(grid_episode(torch.stack([one, one, none])), write)
+    assert replay.statistics().is_single.tolist() == [True, True, False]
+
+
+def test_statistics_are_a_copy(tmp_path):
+    replay = empty(tmp_path, game=GameSpec(channels=3, height=2, width=2, levels=2, num_actions=2))
+    replay.statistics().is_single.fill_(False)
+    assert replay.statistics().is_single.tolist() == [True, True, True]
+
+
+def test_no_channel_of_an_image_is_single(tmp_path):
+    # Sums of 1 as in a binary grid, but with 256 levels.
+    game = GameSpec(channels=3, height=2, width=2, levels=256, num_actions=2)
+    replay = empty(tmp_path, num_frames=1, game=game)
+    assert replay.statistics().is_single.tolist() == [False] * 3
+    replay.add(grid_episode(torch.stack([place((0, 0, 0), (1, 0, 0), (2, 0, 0))] * 2)), write)
+    assert replay.statistics().is_single.tolist() == [False] * 3
 
 
 def test_padded_starts_fill_the_stack_with_the_first_frame_as_the_game_does(tmp_path):
@@ -177,9 +300,9 @@ def test_padded_starts_fill_the_stack_with_the_first_frame_as_the_game_does(tmp_
     }
 
 
-def test_stretches_follow_the_newest_games_to_their_end(tmp_path):
+def test_segments_follow_the_newest_games_to_their_end(tmp_path):
     replay = build(tmp_path, [[9], [5, 2]], num_frames=2)
-    found = replay.newest_stretches(400, 3, torch.Generator().manual_seed(0))
+    found = replay.newest_segments(400, 3, torch.Generator().manual_seed(0))
     begins = found.observation[:, -1].flatten(1).tolist()
     assert {tuple(b) for b in begins} == {(10, 1), (10, 2), (10, 3), (10, 4), (11, 1)}
     for index, (number, at) in enumerate(begins):
@@ -193,11 +316,10 @@ def test_stretches_follow_the_newest_games_to_their_end(tmp_path):
         assert (found.reward[left:, index] == 0).all()
 
 
-def test_stretches_leave_out_games_that_were_cut_off_too_soon(tmp_path):
-    tmp_path.mkdir(exist_ok=True)
-    replay = Replay(tmp_path, GAME, 1, 0.0, 4)
+def test_segments_leave_out_games_that_were_truncated_too_soon(tmp_path):
+    replay = empty(tmp_path, num_frames=1)
     replay.add(join_episodes([episode(0, 4, ends=False), episode(1, 2, ends=False)]), write)
-    found = replay.newest_stretches(50, 3, torch.Generator().manual_seed(0))
+    found = replay.newest_segments(50, 3, torch.Generator().manual_seed(0))
     assert {tuple(b) for b in found.observation[:, -1].flatten(1).tolist()} == {(0, 0), (0, 1)}
     assert found.happened.all()
-    assert len(replay.newest_stretches(50, 9, torch.Generator()).observation) == 0
+    assert len(replay.newest_segments(50, 9, torch.Generator()).observation) == 0

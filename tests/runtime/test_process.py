@@ -1,4 +1,4 @@
-"""What the command sets up before torch is loaded."""
+"""Settings that the command makes before torch is imported."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# Importing the command's module must not load torch, or the setting would come too late.
+# Importing the command's module must not import torch, or the settings would have no effect.
 PROGRAM = """
 import os, sys
 import evade.cli.main
@@ -32,7 +32,7 @@ CHOICES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
         ({"OMP_WAIT_POLICY": "PASSIVE"}, {"OMP_WAIT_POLICY": "PASSIVE"}),
     ],
 )
-def test_idle_threads_sleep_soon_unless_the_user_says_otherwise(given, expected):
+def test_idle_threads_sleep_soon_unless_the_user_sets_it(given, expected):
     environment = {name: value for name, value in os.environ.items() if name not in CHOICES} | given
     result = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

@@ -6,15 +6,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evade.config import EVADE, GameSpec, WorldModelConfig
 from evade.errors import ActionError, ConfigError, RewardError, ShapeError
+from evade.game_spec import GameSpec
 from evade.layers import draw, noisy_layers, use_mean
-from evade.records import Transitions
-from evade.world_models import build_world_model, build_world_model_optimiser, fit_update
+from evade.records import Statistics, Transitions
+from evade.vocabulary.variants import EVADE
+from evade.world_models.build import build_fitter, build_world_model
+from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPathConfig
 
 ATARI = GameSpec(channels=3, height=105, width=80, levels=256, num_actions=6)
 MINATAR = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6, lowest_reward=0)
-SMALL = WorldModelConfig(num_frames=1, hidden_size=16, depth=2, predicts_end=True, warmup_updates=50, learning_rate=0.3)
+SMALL = DeterministicConfig(
+    hidden_size=16, depth=2, predicts_end=True, fit=FitConfig(warmup_updates=50, learning_rate=0.3)
+)
 VARIANTS = {
     "simple": (),
     "translation": ("translation",),
@@ -22,6 +26,19 @@ VARIANTS = {
     "interaction": ("interaction",),
     "evade": EVADE,
 }
+
+
+def small(config=SMALL, game=MINATAR, **reward):
+    """A small model for observations of one frame, with settings of the reward path."""
+    return build_world_model(with_reward(config, **reward), game, num_frames=1)
+
+
+def with_reward(config, **changes):
+    return replace(config, reward=replace(config.reward, **changes))
+
+
+def with_fit(config, **changes):
+    return replace(config, fit=replace(config.fit, **changes))
 
 
 def count(model):
@@ -48,12 +65,12 @@ def moving_dot(batch, generator):
 
 @pytest.fixture(scope="module")
 def simple():
-    return build_world_model(WorldModelConfig(), ATARI)
+    return build_world_model(DeterministicConfig(), ATARI, num_frames=4)
 
 
 class TestPaperSize:
-    def test_the_originals_number_of_parameters(self, simple):
-        # 11,204,743 in the original, less the heads and tables that never see a gradient.
+    def test_the_number_of_parameters_matches_t2t_simple(self, simple):
+        # 11,204,743 in T2T SimPLe, minus the heads and embeddings that never get a gradient.
         unused_heads = (1024 * 6 + 6) + (1024 + 1)
         unused_tables = (6 + 3 + 3) * 64
         assert count(simple) == 11_204_743 - unused_heads - unused_tables
@@ -68,12 +85,14 @@ class TestPaperSize:
             (("interaction",), True, 163_840 + 131_072),
         ],
     )
-    def test_what_the_reward_path_adds(self, simple, layers, shared, added):
-        model = build_world_model(WorldModelConfig(event_layers=layers, share_last_stage=shared), ATARI)
+    def test_the_number_of_parameters_of_the_reward_path(self, simple, layers, shared, added):
+        reward = RewardPathConfig(event_layers=layers, share_last_stage=shared)
+        model = build_world_model(DeterministicConfig(reward=reward), ATARI, num_frames=4)
         assert count(model) - count(simple) == added
 
-    def test_event_layers_stand_before_the_fifth_and_sixth_up_stage_in_order(self):
-        model = build_world_model(WorldModelConfig(event_layers=EVADE), ATARI)
+    def test_event_layers_are_before_the_fifth_and_sixth_up_stage_in_order(self):
+        reward = RewardPathConfig(event_layers=EVADE)
+        model = build_world_model(DeterministicConfig(reward=reward), ATARI, num_frames=4)
         assert {name: layer.channels for name, layer in noisy_layers(model).items()} == {
             "reward_path.events.up4.translation": 256,
             "reward_path.events.up4.weighting": 256,
@@ -87,12 +106,12 @@ class TestPaperSize:
 
 @pytest.mark.parametrize("layers", VARIANTS.values(), ids=VARIANTS)
 @pytest.mark.parametrize("training", [True, False], ids=["training", "dreaming"])
-def test_the_transition_path_does_not_feel_the_reward_path(layers, training):
+def test_the_transition_path_is_independent_of_the_reward_path(layers, training):
     observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
     outputs = []
     for event_layers in ((), layers):
         torch.manual_seed(7)
-        model = build_world_model(replace(SMALL, event_layers=event_layers), MINATAR).train(training)
+        model = small(event_layers=event_layers).train(training)
         torch.manual_seed(8)
         outputs.append(model(observation, action))
     assert torch.equal(outputs[0].frame, outputs[1].frame)
@@ -101,7 +120,7 @@ def test_the_transition_path_does_not_feel_the_reward_path(layers, training):
 
 @pytest.mark.parametrize("layers", [layers for layers in VARIANTS.values() if layers], ids=list(VARIANTS)[1:])
 def test_a_draw_changes_the_reward_and_nothing_else(layers):
-    model = build_world_model(replace(SMALL, event_layers=layers), MINATAR).eval()
+    model = small(event_layers=layers).eval()
     observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
     outputs = []
     for seed in (1, 1, 2):
@@ -115,9 +134,9 @@ def test_a_draw_changes_the_reward_and_nothing_else(layers):
 
 def test_identity_event_layers_without_noise_are_simple():
     torch.manual_seed(0)
-    simple = build_world_model(SMALL, MINATAR).eval()
+    simple = small().eval()
     for shared in (True, False):
-        evade = build_world_model(replace(SMALL, event_layers=EVADE, share_last_stage=shared), MINATAR).eval()
+        evade = small(event_layers=EVADE, share_last_stage=shared).eval()
         evade.load_state_dict(simple.state_dict(), strict=False)
         if not shared:
             with torch.no_grad():
@@ -128,7 +147,7 @@ def test_identity_event_layers_without_noise_are_simple():
 
 
 def test_one_draw_for_each_environment_dreams_as_each_alone():
-    model = build_world_model(replace(SMALL, event_layers=EVADE, sigma_init=0.5), MINATAR).eval()
+    model = small(event_layers=EVADE, sigma_init=0.5).eval()
     observation, action = observations(MINATAR, 1, batch=4), torch.tensor([0, 3, 5, 1])
     value = draw(model, torch.Generator().manual_seed(0), samples=4)
     together = model(observation, action)
@@ -156,17 +175,16 @@ def test_one_class_for_every_size(
     height, width, channels, levels, depth, num_frames, ends, layers, activation, standardise
 ):
     game = GameSpec(channels=channels, height=height, width=width, levels=levels, num_actions=3)
-    config = WorldModelConfig(
-        num_frames=num_frames,
+    config = DeterministicConfig(
         hidden_size=4,
         depth=depth,
         num_doublings=1,
         activation=activation,
         standardise=standardise,
         predicts_end=ends,
-        event_layers=layers,
+        reward=RewardPathConfig(event_layers=layers),
     )
-    model = build_world_model(config, game)
+    model = build_world_model(config, game, num_frames)
     observation, action = observations(game, num_frames, batch=2), torch.tensor([0, 2])
     batch = Transitions(observation, action, observation[:, -1], torch.tensor([-1, 1]), torch.tensor([False, True]))
     loss = model.compute_loss(batch)
@@ -188,7 +206,7 @@ def test_one_class_for_every_size(
 @pytest.mark.parametrize("layers", VARIANTS.values(), ids=VARIANTS)
 def test_every_parameter_learns(layers):
     torch.manual_seed(0)
-    model = build_world_model(replace(SMALL, event_layers=layers, kl_weight=1e-6), MINATAR)
+    model = small(event_layers=layers, kl_weight=1e-6)
     batch = moving_dot(16, torch.Generator().manual_seed(0))
     batch = batch._replace(action=torch.arange(16) % 6)
     model.compute_loss(batch).total.backward()
@@ -199,12 +217,12 @@ def test_every_parameter_learns(layers):
 def test_it_learns_a_tiny_game_with_all_its_noise_on():
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
-    config = replace(SMALL, event_layers=EVADE, dropout=0.0, middle_dropout=0.1, pixel_noise=0.0)
-    model = build_world_model(config, replace(MINATAR, num_actions=2))
-    optimiser = build_world_model_optimiser(model)
-    first = fit_update(model, optimiser, moving_dot(64, generator), config.max_gradient_norm)
+    config = with_fit(SMALL, dropout=0.0, middle_dropout=0.1, pixel_noise=0.0)
+    model = small(config, replace(MINATAR, num_actions=2), event_layers=EVADE)
+    fitter = build_fitter(model.config, model)
+    first = fitter.update(moving_dot(64, generator))
     for _ in range(400):
-        last = fit_update(model, optimiser, moving_dot(64, generator), config.max_gradient_norm)
+        last = fitter.update(moving_dot(64, generator))
     assert last["loss"] < 0.2 * first["loss"]
     model.eval()
     fresh = moving_dot(500, generator)
@@ -218,37 +236,37 @@ def test_it_learns_a_tiny_game_with_all_its_noise_on():
 
 def test_the_kl_term_is_off_by_default_and_added_when_asked_for():
     batch = moving_dot(4, torch.Generator().manual_seed(0))
-    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    model = small(event_layers=EVADE).eval()
     use_mean(model)
     plain = model.compute_loss(batch)
-    model.config = replace(model.config, kl_weight=0.001)
+    model.config = with_reward(model.config, kl_weight=0.001)
     weighted = model.compute_loss(batch)
     assert "kl" not in plain.metrics
     torch.testing.assert_close(weighted.total - plain.total, 0.001 * weighted.metrics["kl"])
 
 
-def test_the_frame_loss_weighs_what_it_is_told():
+def test_the_frame_loss_is_weighted_as_set():
     batch = moving_dot(4, torch.Generator().manual_seed(0))
-    model = build_world_model(SMALL, MINATAR).eval()
+    model = small().eval()
     once = model.compute_loss(batch)
-    model.config = replace(model.config, frame_loss_weight=50.0)
+    model.config = with_fit(model.config, frame_loss_weight=50.0)
     often = model.compute_loss(batch)
     torch.testing.assert_close(often.total - once.total, 49 * once.metrics["frame_loss"])
     assert torch.equal(often.metrics["frame_loss"], once.metrics["frame_loss"])
 
 
-def test_only_cells_with_two_values_show_objects():
-    with pytest.raises(
-        ConfigError, match="keeps_objects = True is not possible: this game's cells have 256 values.*leave it out"
-    ):
-        build_world_model(replace(SMALL, keeps_objects=True), replace(MINATAR, levels=256))
+def test_only_binary_cells_can_keep_objects():
+    said = (
+        "Invalid world_model.keeps_objects = True: must be False, because this game's cells have 256 values and not 2"
+    )
+    with pytest.raises(ConfigError, match=said):
+        small(replace(SMALL, keeps_objects=True), replace(MINATAR, levels=256))
 
 
 def test_a_dream_keeps_the_only_object_of_a_channel():
     torch.manual_seed(0)
-    model = build_world_model(replace(SMALL, keeps_objects=True), MINATAR).eval()
+    model = small(replace(SMALL, keeps_objects=True)).eval()
     with torch.no_grad():
-        model.is_single.zero_()
         # All cells are off with a probability of about nine in ten.
         model.frame_head.weight.mul_(0.01)
         model.frame_head.bias.copy_(torch.tensor([2.2, 0.0]).repeat(MINATAR.channels))
@@ -262,26 +280,50 @@ def test_a_dream_keeps_the_only_object_of_a_channel():
     assert not model.predict(observation, action).frame.any()
 
 
-def test_the_model_notes_which_channels_always_show_one_object():
-    model = build_world_model(replace(SMALL, keeps_objects=True), MINATAR)
-    seen = moving_dot(3, torch.Generator().manual_seed(0))
-    frame = torch.zeros_like(seen.next_frame)
-    frame[:, 0, 4, 2] = frame[:, 1, 0, 0] = frame[:, 2, 5, 5] = 1
-    frame[1, 1, 9, 9], frame[1, 2] = 1, 0
-    # Channel 0 always has one object, channel 1 has two once, channel 2 has none once, channel 3 never has any.
-    model.eval().compute_loss(seen._replace(next_frame=frame))
-    assert model.is_single.all()
-    model.train().compute_loss(seen._replace(next_frame=frame))
-    assert model.is_single.tolist() == [True, False, False, False]
-    frame[:] = 0
-    frame[:, :, 0, 0] = 1
-    model.compute_loss(seen._replace(next_frame=frame))
-    assert model.is_single.tolist() == [True, False, False, False]
+def test_statistics_set_the_single_channels_and_fitting_leaves_them_alone():
+    model = small(replace(SMALL, keeps_objects=True))
+    assert model.is_single.tolist() == [False] * 4
+    model.use_statistics(Statistics(torch.tensor([True, False, True, False])))
+    assert model.is_single.tolist() == [True, False, True, False]
+    batch = moving_dot(3, torch.Generator().manual_seed(0))
+    fitter = build_fitter(model.config, model)
+    for training in (True, False):
+        model.train(training).compute_loss(batch)
+        assert model.is_single.tolist() == [True, False, True, False]
+    model.train()
+    fitter.update(batch)
+    assert model.is_single.tolist() == [True, False, True, False]
+    model.use_statistics(Statistics(torch.tensor([False, True, True, False])))
+    assert model.is_single.tolist() == [False, True, True, False]
     assert torch.equal(model.state_dict()["is_single"], model.is_single)
 
 
-def test_a_no_op_is_the_same_for_every_table():
-    model = build_world_model(SMALL, MINATAR).eval()
+def test_a_dream_shows_one_object_in_single_channels():
+    torch.manual_seed(0)
+    model = small(replace(SMALL, keeps_objects=True)).eval()
+    model.use_statistics(Statistics(torch.tensor([False, True, False, False])))
+    prediction = model.predict(observations(MINATAR, 1), torch.tensor([0, 3, 5]))
+    assert (prediction.frame[:, 1].flatten(1).sum(1) == 1).all()
+    assert (prediction.frame[:, 0].flatten(1).sum(1) > 1).any()
+
+
+def test_statistics_do_not_matter_to_a_model_that_decides_every_cell_alone():
+    model = small().eval()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    model.use_statistics(Statistics(torch.ones(4, dtype=torch.bool)))
+    assert "is_single" not in before
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_it_has_neither_memory_nor_noise():
+    model = small().eval()
+    assert model.initial_memory(3) == ()
+    assert model.sample_noise(3, None) == ()
+    assert model.predict(observations(MINATAR, 1), torch.tensor([0, 3, 5]), (), ()).memory == ()
+
+
+def test_a_no_op_does_not_depend_on_the_action_embedding():
+    model = small().eval()
     twin = copy.deepcopy(model)
     with torch.no_grad():
         twin.action_embedding.weight.normal_()
@@ -292,28 +334,28 @@ def test_a_no_op_is_the_same_for_every_table():
 
 
 def test_the_expected_reward_is_the_mean_of_its_distribution():
-    model = build_world_model(SMALL, replace(MINATAR, lowest_reward=-1)).eval()
+    model = small(game=replace(MINATAR, lowest_reward=-1)).eval()
     observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
     low, none, high = model(observation, action).reward.softmax(-1).unbind(-1)
     torch.testing.assert_close(model.expected_reward(observation, action), high - low)
     assert ((low + none + high) - 1).abs().max() < 1e-6
 
 
-def test_a_dream_pays_the_likeliest_reward_or_the_expected_one():
-    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+def test_a_dream_pays_the_most_likely_reward_or_the_expected_one():
+    model = small(event_layers=EVADE).eval()
     observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
     draw(model, torch.Generator().manual_seed(0))
-    likeliest = model.predict(observation, action)
-    assert torch.equal(likeliest.reward, likeliest.reward.round())
-    model.config = replace(model.config, reward_estimate="expected")
+    argmax = model.predict(observation, action)
+    assert torch.equal(argmax.reward, argmax.reward.round())
+    model.config = with_reward(model.config, estimate="expected")
     expected = model.predict(observation, action)
     assert torch.equal(expected.reward, model.expected_reward(observation, action))
-    assert not torch.equal(expected.reward, likeliest.reward)
-    assert torch.equal(expected.frame, likeliest.frame)
+    assert not torch.equal(expected.reward, argmax.reward)
+    assert torch.equal(expected.frame, argmax.frame)
 
 
 def test_the_model_compiles_whole():
-    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    model = small(event_layers=EVADE).eval()
     draw(model, torch.Generator().manual_seed(0))
     observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
     with torch.no_grad():
@@ -325,7 +367,7 @@ def test_the_model_compiles_whole():
 
 def test_autocast_stays_close():
     torch.manual_seed(0)
-    model = build_world_model(replace(SMALL, event_layers=EVADE), MINATAR).eval()
+    model = small(event_layers=EVADE).eval()
     use_mean(model)
     observation, action = observations(MINATAR, 1), torch.tensor([0, 3, 5])
     with torch.no_grad():
@@ -339,29 +381,34 @@ def test_autocast_stays_close():
 class TestMistakes:
     @pytest.fixture
     def model(self):
-        return build_world_model(SMALL, MINATAR)
+        return small()
 
     @pytest.mark.parametrize("action", [6, -1])
     def test_an_action_outside_the_range(self, model, action):
         actions = torch.tensor([0, action, 1])
-        with pytest.raises(ActionError, match=f"from {actions.min()} to {actions.max()} were given.*actions 0 to 5"):
+        with pytest.raises(
+            ActionError, match=f"Invalid actions from {actions.min()} to {actions.max()}: must be 0 to 5"
+        ):
             model(observations(MINATAR, 1), actions)
 
     @pytest.mark.parametrize("shape", [(3, 4, 10, 10), (3, 2, 4, 10, 10), (3, 1, 5, 10, 10)])
     def test_an_observation_of_another_shape(self, model, shape):
-        with pytest.raises(ShapeError, match=r"takes \[batch, 1 frames, 4 channels, height, width\]"):
+        with pytest.raises(
+            ShapeError, match=r"Invalid observation.*must be \[batch, 1 frames, 4 channels, height, width\]"
+        ):
             model(torch.zeros(shape, dtype=torch.uint8), torch.zeros(3, dtype=torch.long))
 
     def test_a_frame_of_floats(self, model):
-        with pytest.raises(ShapeError, match=r"is torch.float32, but frames are uint8"):
+        with pytest.raises(ShapeError, match=r"of dtype torch.float32: must be torch.uint8"):
             model(torch.zeros(3, 1, 4, 10, 10), torch.zeros(3, dtype=torch.long))
 
     def test_too_few_actions(self, model):
-        with pytest.raises(ShapeError, match=r"shape \(2,\), but 3 observations need \[3\]"):
+        with pytest.raises(ShapeError, match=r"shape \(2,\): must be \[3\], one for each observation"):
             model(observations(MINATAR, 1), torch.zeros(2, dtype=torch.long))
 
     @pytest.mark.parametrize("reward", [-1, 2])
     def test_a_reward_outside_the_range(self, model, reward):
         batch = moving_dot(2, torch.Generator())._replace(reward=torch.tensor([0, reward]))
-        with pytest.raises(RewardError, match="this network knows rewards from 0 to 1: clip them first"):
+        said = f"Invalid rewards from {min(0, reward)} to {max(0, reward)}: must be 0 to 1. Clip them first"
+        with pytest.raises(RewardError, match=said):
             model.compute_loss(batch)

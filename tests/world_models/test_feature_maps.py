@@ -1,21 +1,23 @@
 import itertools
-from dataclasses import replace
 
 import pytest
 import torch
 
-from evade.config import EVADE, GameSpec, WorldModelConfig
 from evade.errors import UnknownFeatureMap
-from evade.layers import noisy_layers, use_mean
-from evade.world_models import build_world_model, capture, event_map_names
+from evade.game_spec import GameSpec
+from evade.layers import draw, noisy_layers, use_mean
+from evade.vocabulary.variants import EVADE
+from evade.world_models.build import build_world_model
+from evade.world_models.feature_maps import capture, event_map_names
+from evade.world_models.settings import DeterministicConfig, RewardPathConfig
 
 GAME = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
-CONFIG = WorldModelConfig(num_frames=1, hidden_size=16, depth=2, event_layers=EVADE)
+CONFIG = DeterministicConfig(hidden_size=16, depth=2, reward=RewardPathConfig(event_layers=EVADE))
 
 
 @pytest.fixture
 def model():
-    return build_world_model(CONFIG, GAME).eval()
+    return build_world_model(CONFIG, GAME, num_frames=1).eval()
 
 
 @pytest.fixture
@@ -53,11 +55,28 @@ def test_nothing_is_recorded_afterwards(model, inputs):
 
 
 @pytest.mark.parametrize("name", ["midle.after", "middle", "middle.between"])
-def test_an_unknown_name_suggests_near_ones(model, name):
-    said = f"no feature map '{name}': near names are .*middle.after"
+def test_an_unknown_name_suggests_similar_ones(model, name):
+    said = f"Unknown feature map '{name}': did you mean .*middle.after"
     with pytest.raises(UnknownFeatureMap, match=said), capture(model, [name]):
         pass
 
 
-def test_simple_has_no_event_maps():
-    assert event_map_names(build_world_model(replace(CONFIG, event_layers=()), GAME)) == []
+def test_feature_maps_are_the_captured_maps_of_the_event_layers(model, inputs):
+    draw(model, torch.Generator().manual_seed(0))
+    with capture(model, event_map_names(model)) as captured:
+        model.predict(*inputs)
+    maps = model.feature_maps(*inputs)
+    assert list(maps) == list(captured)
+    assert len(maps) == 2 * 7
+    for name, activation in maps.items():
+        assert torch.equal(activation, captured[name])
+        assert activation.shape[0] == 2
+        assert not activation.requires_grad
+    before, after = (maps[f"reward_path.events.up1.weighting.{side}"] for side in ("before", "after"))
+    torch.testing.assert_close(after, model.get_submodule("reward_path.events.up1.weighting")(before))
+
+
+def test_simple_has_no_event_maps(inputs):
+    simple = build_world_model(CONFIG.with_event_layers(()), GAME, num_frames=1).eval()
+    assert event_map_names(simple) == []
+    assert simple.feature_maps(*inputs) == {}

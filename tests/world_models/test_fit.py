@@ -3,15 +3,16 @@ import pytest
 import torch
 
 import goldens
-from evade.config import WorldModelConfig
 from evade.errors import TrainingDiverged
 from evade.interop import load_tensor2tensor_world_model
 from evade.interop.world_model import world_model_twins
 from evade.optimisers import Adafactor, warmup_rsqrt
-from evade.world_models import build_world_model_optimiser, fit_update
+from evade.world_models.build import build_fitter
+from evade.world_models.fit import GradientFitter
+from evade.world_models.settings import DeterministicConfig, FitConfig
 
 MODEL = "next_frame_basic_deterministic/"
-QUIET = WorldModelConfig(dropout=0, middle_dropout=0, pixel_noise=0)
+QUIET = DeterministicConfig(fit=FitConfig(dropout=0, middle_dropout=0, pixel_noise=0))
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def forward():
 
 
 def twins_of(model, golden):
-    """Our parameters in the golden file's order, each as a function to the original's layout."""
+    """Pairs of T2T SimPLe's variables and our parameters, in the golden file's order."""
     by_name = {
         twin.variable: twin for twin in world_model_twins(model.config, "symbol_modality_6_8/input_emb/weights_0", 3)
     }
@@ -34,19 +35,19 @@ def twins_of(model, golden):
     return [by_name[name] for name in names]
 
 
-def test_three_updates_are_the_originals(golden, forward):
+def test_three_updates_match_t2t_simple(golden, forward):
     model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
     batch, twins = goldens.transitions(forward), twins_of(model, golden)
     parameters = dict(model.named_parameters())
     initial = {name: parameter.detach().clone() for name, parameter in parameters.items()}
-    optimiser = build_world_model_optimiser(model)
-    for group in optimiser.param_groups:
+    fitter = build_fitter(QUIET, model)
+    for group in fitter.optimiser.param_groups:
         group["num_updates"] = int(golden["meta/global_step_before_first_update"])
     counts = golden["sub/count"]
 
     tolerances = (1e-5, 5e-5, 5e-5)
     for update, tolerance in enumerate(tolerances, start=1):
-        metrics = fit_update(model, optimiser, batch, QUIET.max_gradient_norm)
+        metrics = fitter.update(batch)
         if update == 1:
             goldens.close(metrics["loss"], golden["loss/before"], 2e-5)
             np.testing.assert_allclose(metrics["gradient_norm"], golden["grad/global_norm"], rtol=1e-4)
@@ -62,7 +63,7 @@ def test_three_updates_are_the_originals(golden, forward):
         goldens.close(model.compute_loss(batch).total, golden[f"loss/after{update}"], 2e-5)
 
 
-def test_gradients_are_the_originals(golden, forward):
+def test_gradients_match_t2t_simple(golden, forward):
     model = load_tensor2tensor_world_model(goldens.variables(forward), QUIET).train()
     model.compute_loss(goldens.transitions(forward)).total.backward()
     parameters = dict(model.named_parameters())
@@ -82,8 +83,9 @@ def test_a_loss_that_is_not_finite_changes_nothing(forward):
     with torch.no_grad():
         model.frame_head.bias[0] = float("nan")
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    with pytest.raises(TrainingDiverged, match="the loss is nan.*smaller learning rate"):
-        fit_update(model, optimiser, goldens.transitions(forward), 1.0)
+    fitter = GradientFitter(model, optimiser, max_gradient_norm=1.0)
+    with pytest.raises(TrainingDiverged, match="Invalid loss = nan.*smaller learning rate"):
+        fitter.update(goldens.transitions(forward))
     after = model.state_dict()
     assert all(torch.equal(before[name].nan_to_num(7), after[name].nan_to_num(7)) for name in before)
     assert optimiser.param_groups[0]["num_updates"] == 0

@@ -6,7 +6,7 @@ from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cros
 
 
 @pytest.mark.parametrize("kind", ["det", "sd"])
-def test_values_and_gradients_are_the_originals(kind):
+def test_values_and_gradients_match_t2t_simple(kind):
     golden = goldens.load("losses")
     cutoff = float(golden[f"{kind}/cutoff"])
     frame_logits = torch.from_numpy(golden["in/frame_logits"]).float().requires_grad_()
@@ -32,9 +32,9 @@ def test_a_good_prediction_has_no_loss_and_no_gradient():
     assert logits.grad[1].abs().sum() > 0
 
 
-def test_yes_or_no_is_the_two_class_case():
+def test_the_binary_loss_is_the_two_class_case():
     logits = torch.tensor([0.3, -2.0, 8.0])
-    answers = torch.tensor([True, True, True])
+    targets = torch.tensor([True, True, True])
     as_classes = torch.stack([torch.zeros(3), logits], dim=1)
-    expected = clipped_cross_entropy(as_classes, answers.long(), cutoff=0.01)
-    torch.testing.assert_close(clipped_binary_cross_entropy(logits, answers, 0.01), expected)
+    expected = clipped_cross_entropy(as_classes, targets.long(), cutoff=0.01)
+    torch.testing.assert_close(clipped_binary_cross_entropy(logits, targets, 0.01), expected)

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from evade.world_models.next_frame import likeliest, predict_objects, predict_pixels
+from evade.world_models.next_frame import fast_argmax, predict_objects, predict_pixels
 
 
 def example():
@@ -19,11 +19,11 @@ def example():
     seed=st.integers(0, 1000),
 )
 @settings(max_examples=60, deadline=None)
-def test_of_equal_scores_the_lowest_value_wins(levels, num_values, dtype, seed):
+def test_of_equal_logits_the_lowest_value_wins(levels, num_values, dtype, seed):
     generator = torch.Generator().manual_seed(seed)
-    scores = torch.randint(0, num_values, (4, 3, levels), generator=generator)
-    first = [[row.index(max(row)) for row in cell] for cell in scores.tolist()]
-    assert likeliest(scores.to(dtype)).tolist() == first
+    logits = torch.randint(0, num_values, (4, 3, levels), generator=generator)
+    first = [[row.index(max(row)) for row in cell] for cell in logits.tolist()]
+    assert fast_argmax(logits.to(dtype)).tolist() == first
 
 
 def objects(odds, last_frame, is_single=False):
@@ -51,7 +51,7 @@ def test_certain_objects_are_decided_cell_by_cell():
     assert torch.equal(predicted, predict_pixels(features, head, 6))
 
 
-def test_what_is_always_single_neither_doubles_nor_vanishes():
+def test_a_single_object_neither_doubles_nor_vanishes():
     assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0], is_single=True) == [1, 0, 0, 0]
     assert objects([-4.7, -4.4, -4.9, -5.0], [0, 1, 0, 0], is_single=True) == [0, 1, 0, 0]
 

@@ -22,23 +22,23 @@ def example(batch=2, size=5, height=3, width=4, channels=2, levels=6, dtype=torc
         head.weight.copy_(3 * torch.randn(head.weight.shape, generator=generator))
         head.bias.copy_(torch.randn(head.bias.shape, generator=generator))
     frame = torch.randint(0, levels, (batch, channels, height, width), generator=generator, dtype=torch.uint8)
-    scores = plain_scores(features, head, channels)
-    likely = scores.argmax(-1).permute(0, 3, 1, 2).to(torch.uint8)
-    return features.requires_grad_(), head, torch.where(frame % 2 == 0, likely, frame)
+    logits = plain_logits(features, head, channels)
+    most_likely = logits.argmax(-1).permute(0, 3, 1, 2).to(torch.uint8)
+    return features.requires_grad_(), head, torch.where(frame % 2 == 0, most_likely, frame)
 
 
-def plain_scores(features, head, channels):
+def plain_logits(features, head, channels):
     return head(features.permute(0, 2, 3, 1)).unflatten(-1, (channels, -1))
 
 
 def plain_loss(features, head, frame, cutoff):
-    scores = plain_scores(features, head, frame.shape[1])
-    return clipped_cross_entropy(scores, frame.permute(0, 2, 3, 1).long(), cutoff).mean()
+    logits = plain_logits(features, head, frame.shape[1])
+    return clipped_cross_entropy(logits, frame.permute(0, 2, 3, 1).long(), cutoff).mean()
 
 
-def in_pieces(cells, channels_times_levels):
-    """Makes pieces of so many cells."""
-    return patch.object(frame_logits, "PIECE_BYTES", 4 * channels_times_levels * cells)
+def in_chunks(cells, channels_times_levels):
+    """Makes chunks of the given number of cells."""
+    return patch.object(frame_logits, "CHUNK_BYTES", 4 * channels_times_levels * cells)
 
 
 def loss_and_gradients(function, features, head, frame, cutoff):
@@ -58,12 +58,12 @@ def loss_and_gradients(function, features, head, frame, cutoff):
     seed=st.integers(0, 1000),
 )
 @settings(max_examples=60, deadline=None)
-def test_pieces_of_any_size_give_the_plain_loss_and_gradients(
+def test_chunks_of_any_size_give_the_plain_loss_and_gradients(
     batch, size, height, width, channels, levels, cells, cutoff, seed
 ):
     arguments = *example(batch, size, height, width, channels, levels, seed=seed), cutoff
     expected = loss_and_gradients(plain_loss, *arguments)
-    with in_pieces(cells, channels * levels):
+    with in_chunks(cells, channels * levels):
         actual = loss_and_gradients(compute_pixel_loss, *arguments)
         with torch.no_grad():
             alone = compute_pixel_loss(*arguments)
@@ -71,29 +71,29 @@ def test_pieces_of_any_size_give_the_plain_loss_and_gradients(
     for ours, plain in zip(actual, expected, strict=True):
         torch.testing.assert_close(ours, plain, atol=2e-6, rtol=2e-5)
     torch.testing.assert_close(alone, expected[0], atol=2e-6, rtol=2e-5)
-    scores = plain_scores(arguments[0], arguments[1], channels)
-    chosen = scores.gather(-1, frame.permute(0, 2, 3, 1).long().unsqueeze(-1)).squeeze(-1)
-    torch.testing.assert_close(chosen, scores.amax(-1), atol=1e-5, rtol=1e-6)
+    logits = plain_logits(arguments[0], arguments[1], channels)
+    chosen = logits.gather(-1, frame.permute(0, 2, 3, 1).long().unsqueeze(-1)).squeeze(-1)
+    torch.testing.assert_close(chosen, logits.amax(-1), atol=1e-5, rtol=1e-6)
 
 
 @pytest.mark.parametrize("cutoff", [0.0, 0.01])
-@pytest.mark.parametrize("piece_size", [1, 5, 24, 100])
-def test_gradients_are_the_derivatives(cutoff, piece_size):
+@pytest.mark.parametrize("chunk_size", [1, 5, 24, 100])
+def test_gradients_are_the_derivatives(cutoff, chunk_size):
     features, head, frame = example(dtype=torch.float64)
     cells = features.permute(0, 2, 3, 1).flatten(0, 2)
     target = frame.permute(0, 2, 3, 1).flatten(0, 2)
     assert torch.autograd.gradcheck(
-        lambda x, weight, bias: pixel_loss_and_gradients(x, weight, bias, target, cutoff, piece_size)[0],
+        lambda x, weight, bias: pixel_loss_and_gradients(x, weight, bias, target, cutoff, chunk_size)[0],
         (cells.detach().requires_grad_(), head.weight, head.bias),
     )
 
 
 def test_good_predictions_have_neither_loss_nor_gradient():
     features, head, _ = example()
-    frame = plain_scores(features, head, 2).argmax(-1).permute(0, 3, 1, 2).to(torch.uint8)
+    frame = plain_logits(features, head, 2).argmax(-1).permute(0, 3, 1, 2).to(torch.uint8)
     with torch.no_grad():
         head.weight *= 1e4
-    with in_pieces(5, 12):
+    with in_chunks(5, 12):
         loss, *gradients = loss_and_gradients(compute_pixel_loss, features, head, frame, 0.01)
     assert loss == 0
     assert not any(gradient.any() for gradient in gradients)
@@ -106,18 +106,18 @@ def test_a_hopeless_prediction_has_a_finite_loss():
         head.bias.copy_(torch.tensor([500.0, 0.0, -500.0]))
     features = torch.ones(1, 1, 2, 2, requires_grad=True)
     frame = torch.tensor([0, 1, 2, 2], dtype=torch.uint8).view(1, 1, 2, 2)
-    with in_pieces(1, 3):
+    with in_chunks(1, 3):
         loss = compute_pixel_loss(features, head, frame, 0.0)
     assert loss.item() == pytest.approx((0 + 500 + 1000 + 1000) / 4)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_no_operation_sees_more_scores_than_a_piece_has(threads):
+def test_no_operation_sees_more_logits_than_a_chunk_has(threads):
     before = torch.get_num_threads()
     features, head, frame = example(batch=4, height=20, width=20, channels=3, levels=64)
     torch.set_num_threads(threads)
     try:
-        with in_pieces(50, 3 * 64), torch.profiler.profile(record_shapes=True) as profile:
+        with in_chunks(50, 3 * 64), torch.profiler.profile(record_shapes=True) as profile:
             loss_and_gradients(compute_pixel_loss, features, head, frame, 0.01)
             with torch.no_grad():
                 compute_pixel_loss(features, head, frame, 0.01)
@@ -133,7 +133,7 @@ def test_low_precision_features_keep_loss_and_sums_in_float32():
     features, head, frame = example(batch=4, height=16, width=16, channels=3, levels=32)
     low = features.detach().bfloat16().requires_grad_()
     expected = loss_and_gradients(plain_loss, low.detach().float().requires_grad_(), head, frame, 0.01)
-    with in_pieces(100, 96):
+    with in_chunks(100, 96):
         actual = loss_and_gradients(compute_pixel_loss, low, head, frame, 0.01)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             inside = loss_and_gradients(compute_pixel_loss, low, head, frame, 0.01)
@@ -146,7 +146,7 @@ def test_low_precision_features_keep_loss_and_sums_in_float32():
 
 def test_the_loss_compiles_whole():
     features, head, frame = example()
-    with in_pieces(7, 12):
+    with in_chunks(7, 12):
         compiled = torch.compile(compute_pixel_loss, fullgraph=True, backend="aot_eager")
         actual = loss_and_gradients(compiled, features, head, frame, 0.01)
         expected = loss_and_gradients(compute_pixel_loss, features, head, frame, 0.01)

@@ -13,7 +13,7 @@ def standardised(observation):
     return np.moveaxis(flat.unflatten(1, observation.shape[1:3]).numpy(), 2, -1)
 
 
-def test_noisy_input_is_the_originals():
+def test_noisy_input_matches_t2t_simple():
     golden = goldens.load("pixel_noise")
     observation = goldens.channels_first(golden["in/frames"])
     keep = torch.from_numpy(goldens.unpack(golden["out/mask_keep"], golden["in/frames"].shape[:-1]))

@@ -1,9 +1,10 @@
-"""The transposed convolution with a cheaper gradient, held against torch's own."""
+"""The transposed convolution with a cheaper gradient, compared with torch's own."""
 
 import pytest
 import torch
 from torch import nn
 
+from evade.layers import NoisyConv2d, draw
 from evade.world_models.transposed import ConvTranspose2d, conv_transpose2d
 
 
@@ -19,13 +20,13 @@ def pair(**options):
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"output_padding": 1}])
 def test_outputs_and_gradients_are_those_of_torch(shape, options):
     x = torch.randn(shape, dtype=torch.float64)
-    told = []
+    results = []
     for layer in pair(**options):
         given = x.clone().requires_grad_()
         y = layer(given)
         (y.sin() * torch.arange(y.numel()).view_as(y)).sum().backward()
-        told.append([y, given.grad, *(parameter.grad for parameter in layer.parameters())])
-    for one, other in zip(*told, strict=True):
+        results.append([y, given.grad, *(parameter.grad for parameter in layer.parameters())])
+    for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
@@ -57,3 +58,49 @@ def test_a_frozen_bias_gets_none():
     layer(torch.randn(2, 4, 5, 5)).sum().backward()
     assert layer.bias.grad is None
     assert layer.weight.grad is not None
+
+
+@pytest.mark.parametrize("samples", [None, 2])
+def test_a_noisy_layer_over_it_has_the_outputs_and_gradients_of_torch(samples):
+    x = torch.randn(4, 5, 4, 6, dtype=torch.float64)
+    results = []
+    for source in pair():
+        layer = NoisyConv2d(source, sigma_init=0.5)
+        draw(layer, torch.Generator().manual_seed(0), samples)
+        given = x.clone().requires_grad_()
+        y = layer(given)
+        (y.sin() * torch.arange(y.numel()).view_as(y)).sum().backward()
+        assert source.weight.grad is None
+        results.append([y, given.grad, source.bias.grad])
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch.compile does so itself
+def test_a_noisy_layer_over_it_compiles_whole_with_gradients():
+    source = ConvTranspose2d(4, 3, 4, 2, 1)
+    layer = NoisyConv2d(source, sigma_init=0.5)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    x = torch.randn(4, 4, 5, 5)
+    for seed in range(2):
+        draw(layer, torch.Generator().manual_seed(seed))
+        results = []
+        for forward in (compiled, layer):
+            source.zero_grad()
+            given = x.clone().requires_grad_()
+            y = forward(given)
+            y.square().sum().backward()
+            results.append([y, given.grad, source.bias.grad])
+        for one, other in zip(*results, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+@torch.no_grad()
+def test_several_draws_of_a_noisy_layer_over_it_compile_whole():
+    # Without gradients, as dreams do: torch.compile has no vmap of autograd functions.
+    layer = NoisyConv2d(ConvTranspose2d(4, 3, 4, 2, 1), sigma_init=0.5)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    x = torch.randn(4, 4, 5, 5)
+    for seed in range(2):
+        draw(layer, torch.Generator().manual_seed(seed), samples=2)
+        torch.testing.assert_close(compiled(x), layer(x))

@@ -1,4 +1,4 @@
-"""How fast this machine fits and dreams: real steps timed against its matrix peak and against a plain network."""
+"""`evade benchmark`: a run's steps timed against the machine's matrix peak and a plain network; bfloat16 against float32."""
 
 from evade.benchmark.options import Options
 from evade.benchmark.run import run_benchmark

@@ -1,4 +1,4 @@
-"""What is measured: the list of cases, and the settings behind each."""
+"""The cases to measure, and the settings of each."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,63 +20,64 @@ from evade.envs import spec
 from evade.game_spec import GameSpec
 
 Task = Literal["fit", "dream", "ppo", "loop"]
-"""One world-model update; one step of all dreams, the policy's included; PPO on one rollout; dreams and PPO in turn."""
+"""`fit`: one world-model update; `dream`: one step of all dreams, policy included; `ppo`: all updates on one rollout;
+`loop`: rollouts of dreams, each followed by PPO."""
 
 FIT_BATCHES: dict[Size, tuple[int, ...]] = {"paper": (16, 4), "minatar": (64,)}
 DREAM_BATCH: dict[Size, int] = {"paper": 16, "minatar": 256}
-"""Dreams side by side: the presets' own numbers."""
+"""Dreams that step together: the presets' numbers."""
 GROWTH_BATCHES: dict[Size, tuple[int, ...]] = {"paper": (1, 2, 4, 8, 16, 32), "minatar": (8, 16, 32, 64, 128, 256)}
 GROWTH_FRAMES: dict[Size, tuple[tuple[int, int], ...]] = {
     "paper": ((53, 40), (105, 80), (210, 160)),
     "minatar": ((10, 10), (20, 20)),
 }
 GROWTH_CONTENDER: dict[Size, Contender] = {"paper": BFLOAT16, "minatar": FLOAT32}
-"""Not compiled: every shape would be compiled anew."""
+"""Not compiled, because every shape would be compiled separately."""
 COMPILED: dict[Size, Contender] = {"paper": BFLOAT16_COMPILED, "minatar": FLOAT32_COMPILED}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time."""
+    """One task of one network, computed in one way."""
 
     size: Size
     task: Task
     variant: str
     batch: int
-    """Transitions of a fit, or dreams side by side."""
+    """Transitions of a fit, or dreams that step together."""
     frame: tuple[int, int]
     """Rows and columns."""
     contender: Contender
     threads: int
-    """Of each process."""
+    """Per process."""
     processes: int = 1
 
     @property
     def same_work(self) -> "Case":
-        """The case that stands for all that compute the same in another way."""
+        """The plain case of the same task, which has the same number of operations."""
         return replace(self, contender=PLAIN, threads=1, processes=1)
 
     @property
     def is_growth(self) -> bool:
-        """Whether the case is one of those that vary batch and frame, and no preset's own."""
+        """Whether batch or frame size differ from the preset's."""
         return self.task == "dream" and (self.batch, self.frame) != (DREAM_BATCH[self.size], frame_of(self.size))
 
 
 @lru_cache
 def preset_of(size: Size, variant: str) -> tuple[RunConfig, GameSpec]:
-    """The settings a run of this size would have, and its game."""
+    """The preset's settings and its game."""
     config = build_config(PRESET_OF[size], variant)
     return config, spec(config.game, config.env)
 
 
 def frame_of(size: Size) -> tuple[int, int]:
-    """Rows and columns of the preset's own game."""
+    """Rows and columns of the preset's game."""
     game = preset_of(size, "evade")[1]
     return game.height, game.width
 
 
 def settings_of(case: Case) -> tuple[RunConfig, GameSpec]:
-    """The run's settings with the case's batch, and its game with the case's frame."""
+    """The preset's settings with the case's batch size, and its game with the case's frame size."""
     config, game = preset_of(case.size, case.variant)
     config = replace(
         config,
@@ -93,7 +94,7 @@ def updates_per_rollout(case: Case) -> int:
 
 
 def plan_cases(options: Options, default_threads: int) -> list[Case]:
-    """All cases, the plain one of each kind first."""
+    """All cases, the plain one of each task first."""
     cases: list[Case] = []
     for size in options.sizes:
         threads = options.threads or preset_of(size, "evade")[0].machine.threads or default_threads
@@ -140,7 +141,7 @@ def _loop_cases(options: Options) -> list[Case]:
 
 
 def plan_memory_cases(options: Options, cases: list[Case]) -> list[Case]:
-    """The EVaDE fits, dream steps and PPO whose memory is looked at: eager, with one batch and frame for each size."""
+    """The cases whose memory is measured: EVaDE's eager tasks, with one batch and frame size for each network size."""
     chosen = [
         case
         for case in cases

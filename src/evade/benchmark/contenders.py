@@ -1,4 +1,4 @@
-"""The ways of computing that are compared, and the one place where each is switched on."""
+"""The ways of computing that are compared (precision, compilation, plain network), and how each is built."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -28,7 +28,7 @@ class Contender:
     is_compiled: bool = False
     is_plain: bool = False
     is_preset: bool = False
-    """Both networks keep the preset's own precisions; `precision` is then that of most of the work."""
+    """Both networks keep the preset's precisions; `precision` is then that of most operations."""
 
 
 PLAIN = Contender("plain", "float32", is_plain=True)
@@ -51,9 +51,9 @@ class Contestant(NamedTuple):
 
 
 def build_contestant(contender: Contender, config: RunConfig, game: GameSpec) -> Contestant:
-    """Fresh networks by the run's own builders, the same weights for every contender.
+    """Build new networks with the run's builders; every contender gets the same weights.
 
-    The plain contender is written for SimPLe's deterministic network and PPO, so these are what is compared.
+    The plain contender implements the deterministic network and the actor-critic only, so other kinds are not compared.
     """
     model_config, policy_config, learner_config = config.world_model, config.policy, config.learner
     assert isinstance(model_config, DeterministicConfig)

@@ -1,4 +1,4 @@
-"""What a run will cost: operations counted, time measured on this device for a few steps of each kind."""
+"""The cost of a run: operations and seconds of a few steps of each kind, measured on this device."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from evade.world_models.build import build_fitter
 
 @dataclass(frozen=True)
 class StepCost:
-    """One step of a kind: floating-point operations and seconds."""
+    """Floating-point operations and seconds of one step."""
 
     flops: float
     seconds: float
@@ -39,11 +39,11 @@ class StepCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one update of the world model, and one batch of dreams, cost on a device."""
+    """The cost of one world-model update and of one batch of dreams on a device."""
 
     fit_update: StepCost
     dream_step: StepCost
-    """One step of all dreams of a batch, the policy's action included."""
+    """One step of all dreams of a batch, policy included."""
     improve: StepCost
     """The learner's updates on one batch of dreams."""
 
@@ -89,13 +89,13 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
 
 
 def random_observations(config: RunConfig, game: GameSpec, count: int, device: torch.device) -> torch.Tensor:
-    """Frames of noise, uint8 `[count, K, C, H, W]`."""
+    """Random observations, uint8 `[count, K, C, H, W]`."""
     shape = (count, config.env.num_frames, game.channels, game.height, game.width)
     return torch.randint(0, game.levels, shape, dtype=torch.uint8, device=device)
 
 
 def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) -> Transitions:
-    """A fitting batch of noise."""
+    """A batch of random transitions."""
     size = config.replay.batch_size
     observation = random_observations(config, game, size, device)
     return Transitions(
@@ -112,7 +112,7 @@ def _measure(work: Callable[[], object], repeats: int) -> StepCost:
 
 
 def count_flops(work: Callable[[], object]) -> float:
-    """Floating-point operations of the matrix products and convolutions in one call, which is made."""
+    """Call `work` once and count the floating-point operations of its matrix products and convolutions."""
     with FlopCounterMode(display=False) as counter:
         work()
     return float(counter.get_total_flops())

@@ -1,4 +1,4 @@
-"""Who else uses the machine while something is measured."""
+"""The load that other processes put on the machine during a measurement."""
 
 import os
 import time
@@ -6,34 +6,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DISTURBING_CORES = 0.25
-"""Others that keep so much of a core busy make the numbers doubtful."""
+"""If other processes use more than this, the measurements are not reliable."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """The machine during a measurement."""
+    """Load of the machine during a measurement."""
 
     at_start: tuple[float, float, float]
-    """Load averages over 1, 5 and 15 minutes; the first one counts what ran just before, too."""
+    """Load averages over the last 1, 5 and 15 minutes, which include what ran before the start."""
     at_end: tuple[float, float, float]
     others: float | None
-    """Cores that other processes kept busy, on average; None where the system does not tell."""
+    """Mean number of cores used by other processes; None where the system has no /proc/stat."""
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether others worked enough to matter; judged by the load before the start where nothing better is known."""
+        """Whether other processes used too much; judged by the load average at the start if `others` is unknown."""
         return (self.at_start[0] if self.others is None else self.others) > DISTURBING_CORES
 
 
 class LoadWatch:
-    """Watches from its making on."""
+    """Measures the load from its construction on."""
 
     def __init__(self) -> None:
         self._at_start = os.getloadavg()
         self._started, self._busy, self._own = time.monotonic(), busy_seconds(), _own_seconds()
 
     def read(self) -> Load:
-        """The load so far. Child processes count as our own once they have ended and been waited for."""
+        """The load so far. Child processes count as our own once they have ended and been joined."""
         busy = busy_seconds()
         others = None
         if self._busy is not None and busy is not None:
@@ -43,7 +43,7 @@ class LoadWatch:
 
 
 def busy_seconds(stat: Path = Path("/proc/stat")) -> float | None:
-    """Seconds that all cores together have worked since the machine started; None where there is no such file."""
+    """Busy seconds of all cores since boot; None if the file does not exist."""
     if not stat.exists():
         return None
     user, nice, system, _idle, _iowait, irq, softirq = (int(word) for word in stat.read_text().split()[1:8])

@@ -1,4 +1,4 @@
-"""What a benchmark is asked to measure."""
+"""The options of a benchmark."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,25 +6,25 @@ from typing import Literal
 from evade.checks import require, require_choice
 
 Size = Literal["paper", "minatar"]
-"""The preset whose networks are measured: `atari100k` or `minatar`."""
+"""The networks to measure: those of preset `atari100k` or `minatar`."""
 
 PRESET_OF: dict[Size, str] = {"paper": "atari100k", "minatar": "minatar"}
 REPEATS, QUICK_REPEATS = 5, 1
-"""Rounds of the interleaved run unless a number is given."""
+"""Default number of rounds."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of one benchmark."""
+    """What to measure."""
 
     size: str = "all"
     """`paper`, `minatar` or `all`."""
     repeats: int | None = None
     """Rounds; None for 5, or 1 if quick."""
     threads: int = 0
-    """Threads of one operation; 0 for as many as a run of each preset would use."""
+    """Threads of one operation; 0 for the preset's number."""
     quick: bool = False
-    """The smallest sizes: to see that it works, not for publication."""
+    """Smallest sizes only, as a test that it works; not for publication."""
     compile: bool = True
     """Measure compiled dream steps too; never if quick."""
 
@@ -40,7 +40,7 @@ class Options:
 
     @property
     def rounds(self) -> int:
-        """Rounds of the interleaved run."""
+        """Number of rounds, each with one sample of every case."""
         return self.repeats or (QUICK_REPEATS if self.quick else REPEATS)
 
     @property
@@ -50,10 +50,10 @@ class Options:
 
     @property
     def window_seconds(self) -> float:
-        """How long one sample of the dream-and-PPO loop lasts."""
+        """Duration of one sample of the dream-and-PPO loop."""
         return 0.3 if self.quick else 3.0
 
     @property
     def matrix_sizes(self) -> tuple[int, ...]:
-        """Rows of the square matrices whose product sets the peak."""
+        """Rows of the square matrices whose products give the peak."""
         return (512, 1024) if self.quick else (1024, 2048, 4096)

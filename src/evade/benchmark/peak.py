@@ -1,4 +1,4 @@
-"""The most that this machine multiplies: products of square matrices, the ceiling for every network."""
+"""The machine's peak rate of floating-point operations, measured by products of square matrices."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from evade.benchmark.contenders import Precision
 
 @dataclass(frozen=True)
 class Product:
-    """One size of matrix product to time."""
+    """A matrix product to time."""
 
     precision: Precision
     threads: int
@@ -24,17 +24,17 @@ class Product:
 
 
 Ceiling = tuple[Precision, int]
-"""A peak belongs to a precision and a number of threads."""
+"""Precision and number of threads of a peak."""
 
 
 def plan_products(cases: Iterable[Case], sizes: Sequence[int]) -> list[Product]:
-    """The products behind every precision and number of threads that the cases use."""
+    """The products to time for every precision and number of threads among the cases."""
     ceilings = dict.fromkeys((case.contender.precision, case.threads) for case in cases)
     return [Product(precision, threads, rows) for precision, threads in ceilings for rows in sizes]
 
 
 def prepare_product(product: Product) -> Callable[[], object]:
-    """Matrices of noise and a place for their product, made once."""
+    """Allocate random matrices and the output; the returned function multiplies them."""
     dtype: torch.dtype = getattr(torch, product.precision)
     left, right = torch.randn(2, product.rows, product.rows).to(dtype)
     result = torch.empty_like(left)
@@ -42,7 +42,7 @@ def prepare_product(product: Product) -> Callable[[], object]:
 
 
 def find_peaks(seconds: Mapping[Product, float]) -> dict[Ceiling, float]:
-    """The best FLOP/s over the sizes, for each precision and number of threads."""
+    """The highest FLOP/s over all sizes, for each precision and number of threads."""
     peaks: dict[Ceiling, float] = {}
     for product, taken in seconds.items():
         ceiling = (product.precision, product.threads)

@@ -1,7 +1,7 @@
-"""The same networks and losses without any optimisation: the baseline for everything the real ones do to be fast.
+"""The same networks and losses without performance optimisations: the baseline of the benchmark.
 
-Eager float32 in PyTorch's default memory format, `[B, C, H, W]` throughout; all logits of a frame are held at once
-and the largest is looked up in them as they are. Only the weights are the real networks'.
+Eager float32 in PyTorch's default memory format, `[B, C, H, W]` throughout; all logits of a frame are materialised.
+The weights are the real networks'.
 """
 
 import math
@@ -21,15 +21,15 @@ from evade.world_models.pixel_noise import add_pixel_noise
 
 
 def to_plain_memory(network: nn.Module) -> None:
-    """Bring every weight and buffer of a network into PyTorch's default memory format, in place."""
+    """Convert all parameters and buffers of a network to PyTorch's default memory format, in place."""
     network.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]  # torch's stubs lack it
 
 
 class PlainWorldModel(nn.Module):
-    """A world model's function without its speed: the same frames, rewards and losses.
+    """A world model that computes the same frames, rewards and losses, unoptimised.
 
     Args:
-        model: its weights are copied; the copy is `network`.
+        model: copied; the copy is `network`.
     """
 
     def __init__(self, model: DeterministicWorldModel) -> None:
@@ -75,7 +75,7 @@ class PlainWorldModel(nn.Module):
         return Logits(frame.view(*frame.shape[:-1], net.channels, net.levels), reward, end)
 
     def compute_loss(self, batch: Transitions) -> Loss:
-        """The clipped cross-entropies, added; no metrics but the loss."""
+        """The sum of the clipped cross-entropies; the only metric is the loss."""
         net, config = self.network, self.network.config.fit
         observation = batch.observation
         if self.training and config.pixel_noise > 0:
@@ -92,14 +92,14 @@ class PlainWorldModel(nn.Module):
         return Loss(total, {"loss": total.detach()})
 
     def use_statistics(self, statistics: Statistics) -> None:
-        """Cells are decided one by one here, so nothing is noted."""
+        """Ignored: cells are predicted independently."""
 
     def initial_memory(self, batch_size: int) -> Memory:
-        """Nothing is carried from step to step."""
+        """Empty: the model has no memory."""
         return ()
 
     def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
-        """Nothing is sampled."""
+        """Empty: the model does not sample."""
         return ()
 
     def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
@@ -107,7 +107,7 @@ class PlainWorldModel(nn.Module):
         return self.network.expected_reward(observation, action)
 
     def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
-        """Those of the network."""
+        """The feature maps of `network`."""
         return self.network.feature_maps(observation, action)
 
     @torch.no_grad()
@@ -156,7 +156,7 @@ class PlainWorldModel(nn.Module):
 
 
 def _norm(x: Tensor, norm: CellNorm) -> Tensor:
-    # The copy back costs less than a norm over the first axis of each cell's channels as they lie in memory would.
+    # Copying back is cheaper than a norm over the strided channel axis.
     cells = F.layer_norm(x.permute(0, 2, 3, 1), norm.weight.shape, norm.weight, norm.bias, eps=1e-6)
     return cells.permute(0, 3, 1, 2).contiguous()
 
@@ -168,10 +168,10 @@ def _inject(x: Tensor, action: Tensor, injection: ActionInjection) -> Tensor:
 
 
 class PlainPolicy(nn.Module):
-    """A policy's function without its speed: the same logits and values.
+    """A policy that computes the same logits and values, unoptimised.
 
     Args:
-        policy: without a table of iterations; its weights are copied, the copy is `network`.
+        policy: without iteration embeddings; copied, the copy is `network`.
     """
 
     def __init__(self, policy: ActorCritic) -> None:

@@ -1,4 +1,4 @@
-"""Measurements that need processes of their own: dreams on several cores at once, and peak memory."""
+"""Measurements in separate processes: the loop on several cores at once, and peak memory."""
 
 import multiprocessing
 import resource
@@ -15,15 +15,15 @@ from typing import Self
 import torch
 
 from evade.benchmark.cases import Case
-from evade.benchmark.sampling import rate_in_common
+from evade.benchmark.sampling import compute_joint_rate
 from evade.benchmark.work import Work, prepare, steps_per_call
 
 WAIT_SECONDS = 600
-"""How long one process waits for the others to be ready; compiling takes a minute or two."""
+"""How long a process waits for the others to be ready; compiling takes a minute or two."""
 
 
 class LoopWorkers:
-    """Two processes that stay, so that only the first sample of a case pays for building its networks."""
+    """A pool of two processes that keep their networks, so that only the first sample of a case has to build them."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -31,12 +31,12 @@ class LoopWorkers:
         self._pool = ProcessPoolExecutor(2, mp_context=context)
 
     def measure(self, case: Case, seconds: float) -> float:
-        """Dream steps a second of `case.processes` processes together, for about so many seconds."""
+        """Dream steps per second of `case.processes` processes together, measured for about `seconds`."""
         barrier = self._manager.Barrier(case.processes)
         single = replace(case, processes=1)
         futures = [self._pool.submit(stamp_loops, single, seconds, barrier) for _ in range(case.processes)]
-        turns_per_second = rate_in_common([future.result() for future in futures])
-        return turns_per_second * steps_per_call(case) * case.batch
+        loops_per_second = compute_joint_rate([future.result() for future in futures])
+        return loops_per_second * steps_per_call(case) * case.batch
 
     def __enter__(self) -> Self:
         return self
@@ -49,10 +49,14 @@ class LoopWorkers:
 
 
 def stamp_loops(case: Case, seconds: float, barrier: Barrier) -> list[float]:
-    """Loop for so long, beginning together with the others; when that was, and when each turn ended."""
+    """Loop for `seconds`, starting together with the other processes.
+
+    Returns:
+        The time of the start and the end time of each loop.
+    """
     work = _prepare_once(case)
     barrier.wait(WAIT_SECONDS)
-    # This clock is the whole machine's, so stamps of different processes compare.
+    # This clock is machine-wide, so that times of different processes can be compared.
     stamps = [time.monotonic()]
     while len(stamps) == 1 or stamps[-1] - stamps[0] < seconds:
         work()
@@ -70,22 +74,22 @@ def _prepare_once(case: Case) -> Work:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of a process's memory in use, at most."""
+    """Peak memory of a process in bytes."""
 
     before: int
-    """With everything imported and nothing built."""
+    """After all imports, before anything is built."""
     peak: int
-    """Through building the networks and data, and two calls of the work."""
+    """After building the networks and data and two calls of the task."""
 
 
 def measure_memory(case: Case) -> Memory:
-    """The most memory a process needs that does nothing but this case."""
+    """The peak memory of a process that runs only this case."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(watch_memory, case).result()
 
 
 def watch_memory(case: Case) -> Memory:
-    """The same for the process that calls it, which must have done nothing else."""
+    """The same for the calling process, which must not have done anything else."""
     torch.set_num_threads(case.threads)
     before = peak_bytes()
     work = prepare(case)
@@ -95,10 +99,10 @@ def watch_memory(case: Case) -> Memory:
 
 
 def peak_bytes() -> int:
-    """The most memory this process has had in use so far."""
+    """Peak memory of this process so far."""
     status = Path("/proc/self/status")
     if status.exists():
-        # Not getrusage: there, a process that was started by a large one counts that one's memory as its own.
+        # Not getrusage, whose peak includes the memory of the parent process at the fork.
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024

@@ -1,4 +1,4 @@
-"""What a person sees while a benchmark goes on."""
+"""The progress bar of a benchmark."""
 
 from types import TracebackType
 from typing import Self
@@ -10,11 +10,11 @@ from evade.viewing.display import LINE_SECONDS
 
 
 class ProgressBar:
-    """Progress through a number of parts that is known: a bar on a terminal, a line every 30 seconds elsewhere.
+    """Progress through a known number of parts: a bar on a terminal, otherwise a line every 30 seconds.
 
     Args:
-        title: what goes on.
-        console: where to show it; its clock is the one that counts.
+        title: shown before the current part.
+        console: to print to; its clock is used.
     """
 
     def __init__(self, title: str, console: Console | None = None) -> None:
@@ -22,8 +22,8 @@ class ProgressBar:
         self.console = console or Console()
         self._last_line = self.console.get_time()
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        is_drawn = self.console.is_terminal and not self.console.is_dumb_terminal
-        self._bar = Progress(*columns, console=self.console, transient=True, disable=not is_drawn)
+        shows_bar = self.console.is_terminal and not self.console.is_dumb_terminal
+        self._bar = Progress(*columns, console=self.console, transient=True, disable=not shows_bar)
         self._task = self._bar.add_task(title, total=None)
 
     def __enter__(self) -> Self:
@@ -36,7 +36,7 @@ class ProgressBar:
         self._bar.stop()
 
     def advance(self, what: str, done: int, total: int) -> None:
-        """Say what is being done, and how many of the parts are."""
+        """Show the current part and the number of parts completed; an `OnPart` callback."""
         self._bar.update(self._task, description=f"{self.title}: {what}", completed=done, total=total)
         now = self.console.get_time()
         if self._bar.disable and now - self._last_line >= LINE_SECONDS:

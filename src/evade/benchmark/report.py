@@ -1,4 +1,4 @@
-"""What a benchmark found: samples, what follows from them, and all of it as a JSON document."""
+"""The result of a benchmark: samples, derived numbers, and the JSON document."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -12,24 +12,24 @@ from evade.benchmark.processes import Memory
 from evade.benchmark.sampling import Summary
 
 FORMAT = 1
-"""Raised whenever a field of the JSON document changes its name or its meaning."""
+"""Incremented whenever a field of the JSON document changes its name or meaning."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One case and its samples."""
+    """A case and its samples."""
 
     case: Case
     summary: Summary
-    """Seconds of one step; of a loop, dream steps a second."""
+    """Seconds per step; for a loop, dream steps per second."""
     flops: float
-    """Operations of one step (of a loop, for one dream step), counted on the plain network wherever it was run."""
+    """Operations of one step (for a loop, of one dream step), counted on the plain network where it was run."""
     first_seconds: float | None
-    """How long the first call took, compiling included; not known of loops."""
+    """Seconds of the first call, compilation included; None for loops."""
 
     @property
     def is_rate(self) -> bool:
-        """Whether more is better."""
+        """Whether the samples are rates (more is better)."""
         return self.case.task == "loop"
 
     @property
@@ -40,7 +40,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything one benchmark found."""
+    """The result of one benchmark."""
 
     options: Options
     date: str
@@ -53,16 +53,16 @@ class Report:
 
     @property
     def peaks(self) -> dict[Ceiling, float]:
-        """The machine's best FLOP/s for each precision and number of threads, by the medians."""
+        """The machine's peak FLOP/s for each precision and number of threads, from the medians."""
         return find_peaks({product: summary.median for product, summary in self.products.items()})
 
     def peak_share(self, measurement: Measurement) -> float:
-        """FLOP/s as a share of the best matrix product with the same precision, threads and processes."""
+        """FLOP/s as a share of the peak with the same precision, threads and processes."""
         case = measurement.case
         return measurement.flops_per_second / (self.peaks[case.contender.precision, case.threads] * case.processes)
 
     def speedup(self, measurement: Measurement) -> float | None:
-        """How many times the plain network's speed, by the medians; None where that was not run."""
+        """Speed relative to the plain network, from the medians; None if that was not run."""
         plain = self.find(replace(measurement.case, contender=PLAIN, processes=1))
         if plain is None:
             return None
@@ -70,18 +70,18 @@ class Report:
         return 1 / ratio if measurement.is_rate else ratio
 
     def event_cost(self, measurement: Measurement) -> float | None:
-        """How much longer an EVaDE step takes than SimPLe's, as a share; None where there is nothing to compare."""
+        """Additional time of an EVaDE step as a share of SimPLe's; None if there is no such pair."""
         simple = self.find(replace(measurement.case, variant="simple"))
         if measurement.case.variant != "evade" or simple is None:
             return None
         return measurement.summary.median / simple.summary.median - 1
 
     def find(self, case: Case) -> Measurement | None:
-        """The measurement of a case, if it was made."""
+        """The measurement of a case; None if it was not measured."""
         return next((each for each in self.measurements if each.case == case), None)
 
     def document(self) -> dict[str, Any]:
-        """The whole report for `write_json`; docs/reference/benchmark.md says what each field means."""
+        """The report as a JSON document; docs/reference/benchmark.md documents the fields."""
         return {
             "format": FORMAT,
             "date": self.date,

@@ -1,4 +1,4 @@
-"""The benchmark itself: memory first, then one interleaved run of everything that takes time."""
+"""The benchmark: memory first, then interleaved timing of all cases."""
 
 import os
 import time
@@ -10,15 +10,15 @@ from evade.benchmark.machine_load import LoadWatch
 from evade.benchmark.options import Options
 from evade.benchmark.processes import LoopWorkers, measure_memory
 from evade.benchmark.report import Report
-from evade.benchmark.sampling import summarise
-from evade.benchmark.session import Progress, Session
+from evade.benchmark.sampling import OnPart, summarise
+from evade.benchmark.timing import InterleavedTimer
 from evade.runtime.machine import describe_machine
 
 
-def run_benchmark(options: Options, progress: Progress = lambda what, done, total: None) -> Report:
-    """Measure what the options ask for; minutes, or seconds if quick.
+def run_benchmark(options: Options, on_part: OnPart = lambda part, done, total: None) -> Report:
+    """Measure everything the options select; takes minutes, or seconds if quick.
 
-    torch's number of threads and its random numbers are afterwards what they were before.
+    Torch's number of threads and random state are restored afterwards.
     """
     threads, started = torch.get_num_threads(), time.monotonic()
     machine = {finding.name: finding.value for finding in describe_machine()}
@@ -26,10 +26,13 @@ def run_benchmark(options: Options, progress: Progress = lambda what, done, tota
     watch = LoadWatch()
     try:
         with torch.random.fork_rng(), LoopWorkers() as workers:
-            session = Session(options, threads, workers, progress)
-            memory = {case: session.passed("memory", measure_memory(case)) for case in session.memory_cases}
-            session.warm_up()
-            samples = session.sample()
+            timer = InterleavedTimer(options, threads, workers, on_part)
+            memory = {}
+            for case in timer.memory_cases:
+                memory[case] = measure_memory(case)
+                timer.complete_part("memory")
+            timer.warm_up()
+            samples = timer.sample()
     finally:
         torch.set_num_threads(threads)
     return Report(
@@ -38,7 +41,7 @@ def run_benchmark(options: Options, progress: Progress = lambda what, done, tota
         seconds=time.monotonic() - started,
         machine=machine,
         load=watch.read(),
-        products={product: summarise(samples[product]) for product in session.products},
-        measurements=[session.conclude(case, samples[case]) for case in session.cases],
+        products={product: summarise(samples[product]) for product in timer.products},
+        measurements=[timer.conclude(case, samples[case]) for case in timer.cases],
         memory=memory,
     )

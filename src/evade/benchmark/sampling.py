@@ -1,4 +1,4 @@
-"""Samples taken in turn, and what is said of them."""
+"""Interleaved sampling, and summaries of samples."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +9,13 @@ import numpy as np
 
 Key = TypeVar("Key")
 
+OnPart = Callable[[str, int, int], None]
+"""Called after each part of a benchmark with its name, the number of parts completed, and their total."""
+
 
 @dataclass(frozen=True)
 class Summary:
-    """A sample of one quantity: its median, and how far the repeats lie apart."""
+    """Median and spread of repeated samples of one quantity."""
 
     median: float
     minimum: float
@@ -23,48 +26,48 @@ class Summary:
 
 
 def summarise(samples: Sequence[float]) -> Summary:
-    """Median, extremes and quartiles (between neighbours by linear interpolation)."""
+    """Median, extremes and quartiles (by linear interpolation)."""
     minimum, lower, median, upper, maximum = (float(x) for x in np.quantile(samples, (0, 0.25, 0.5, 0.75, 1)))
     return Summary(median, minimum, lower, upper, maximum, len(samples))
 
 
 def interleave(
-    works: Mapping[Key, Callable[[], float]], rounds: int, passed: Callable[[Key], object] = lambda _: None
+    samplers: Mapping[Key, Callable[[], float]], rounds: int, on_sample: Callable[[Key], object] = lambda _: None
 ) -> dict[Key, list[float]]:
-    """Take one sample of every work, then a second one of every work, and so on.
+    """Take one sample from every sampler in each round.
 
-    Whatever slows the machine down for a while then hits all works alike, instead of the one that was its turn.
+    A temporary slowdown of the machine then affects all of them alike instead of a single one.
 
     Args:
-        works: each measures itself once and returns the sample.
-        rounds: samples of each.
-        passed: told each key after its sample.
+        samplers: each takes one sample and returns it.
+        rounds: number of samples of each.
+        on_sample: called with the key after each sample.
     """
-    samples: dict[Key, list[float]] = {key: [] for key in works}
+    samples: dict[Key, list[float]] = {key: [] for key in samplers}
     for _ in range(rounds):
-        for key, work in works.items():
-            samples[key].append(work())
-            passed(key)
+        for key, sample in samplers.items():
+            samples[key].append(sample())
+            on_sample(key)
     return samples
 
 
 def time_once(work: Callable[[], object]) -> float:
-    """Seconds that one call takes."""
+    """Seconds of one call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def rate_in_common(stamps: Sequence[Sequence[float]]) -> float:
-    """Turns per second of several processes together, while all of them were at work.
+def compute_joint_rate(stamps: Sequence[Sequence[float]]) -> float:
+    """Loops per second of several processes together, while all of them were running.
 
     Args:
-        stamps: for each process, by one clock, when it began and when each of its turns ended.
+        stamps: for each process, by one clock, its start time and the end time of each of its loops.
 
     Returns:
-        The sum of the processes' rates between the last one's beginning and the first one's end; a turn that lies
-        partly in that time counts partly.
+        The sum of the processes' rates between the last start and the first end; loops that lie partly in that time
+        count partly.
     """
     begin, end = max(each[0] for each in stamps), min(each[-1] for each in stamps)
-    turns = sum(float(np.diff(np.interp((begin, end), each, np.arange(len(each))))[0]) for each in stamps)
-    return turns / (end - begin)
+    loops = sum(float(np.diff(np.interp((begin, end), each, np.arange(len(each))))[0]) for each in stamps)
+    return loops / (end - begin)

@@ -1,4 +1,4 @@
-"""A benchmark's report as tables for a person."""
+"""The tables that `evade benchmark` prints."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -7,17 +7,18 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from evade.benchmark.cases import Case, updates_per_rollout
+from evade.benchmark.precision import PrecisionOptions, PrecisionResult, PredictionGap
 from evade.benchmark.report import Measurement, Report
 from evade.viewing.formats import format_value
 
 TASKS = {"fit": "fit step", "dream": "dream step", "loop": "dreams and PPO"}
 GIGA, MEBI = 1e9, 2**20
 WIDTH = 116
-"""Characters that the widest table needs."""
+"""Width of the widest table in characters."""
 
 
 def build_tables(report: Report) -> Iterator[RenderableType]:
-    """Everything to show, in order: the peaks, then for each size its steps, growth and memory."""
+    """All tables in order: the peaks, then for each size its steps, growth and memory."""
     yield _peaks(report)
     for size in report.options.sizes:
         rows = [each for each in report.measurements if each.case.size == size]
@@ -27,14 +28,30 @@ def build_tables(report: Report) -> Iterator[RenderableType]:
 
 
 def load_lines(report: Report) -> list[str]:
-    """What is to be said of the machine, a warning among it if others used it."""
+    """Lines about the machine's load, with a warning if it was not idle."""
     load = report.load
     averages = [" ".join(f"{number:.2f}" for number in each) for each in (load.at_start, load.at_end)]
-    others = "" if load.others is None else f"; other processes kept {load.others:.2f} cores busy"
+    others = "" if load.others is None else f"; other processes used {load.others:.2f} cores"
     lines = [f"load average at start {averages[0]}, at end {averages[1]}{others}"]
     if load.is_disturbed:
-        lines.append("WARNING: the machine was not idle, so these numbers are too low and do not compare: repeat it.")
+        lines.append("WARNING: the machine was not idle, so these numbers are not reliable: repeat the benchmark.")
     return lines
+
+
+def build_precision_table(options: PrecisionOptions, results: Sequence[PrecisionResult]) -> RenderableType:
+    """Two rows for each precision that the model was fitted in: both precisions compared, and predictions and game."""
+    title = f"{options.game}: share of predictions that differ, {options.frames} frames after {options.updates} updates"
+    columns = ("fitted in", "compared", "loss", "values", "frames", "largest step", "rewards")
+    table = _table(title, *columns, left=2)
+    for result in results:
+        loss = f"{result.loss:.4f}"
+        table.add_row(result.fitted_in, "float32 with bfloat16", loss, *_gap_cells(result.rounding))
+        table.add_row(result.fitted_in, "predictions with the game", loss, *_gap_cells(result.error))
+    return table
+
+
+def _gap_cells(gap: PredictionGap) -> list[str]:
+    return [f"{gap.pixels:.4%}", f"{gap.frames:.1%}", f"{gap.largest_step}", f"{gap.rewards:.1%}"]
 
 
 def _table(title: str, *columns: str, left: int) -> Table:
@@ -55,7 +72,7 @@ def _peaks(report: Report) -> RenderableType:
 
 
 def _steps(report: Report, size: str, rows: Sequence[Measurement]) -> RenderableType:
-    columns = ("step", "agent", "batch", "computed", "on", "median", "quartiles", "least", "n")
+    columns = ("step", "agent", "batch", "computed", "on", "median", "quartiles", "minimum", "n")
     table = _table(f"{size} size", *columns, "% of peak", "x plain", "over SimPLe", left=5)
     for _, group in groupby(rows, key=lambda row: (row.case.task, row.case.variant, row.case.batch)):
         for row in group:
@@ -67,7 +84,7 @@ def _steps(report: Report, size: str, rows: Sequence[Measurement]) -> Renderable
 def _step_cells(report: Report, row: Measurement) -> list[str]:
     case, summary = row.case, row.summary
     unit, factor = ("/s", 1.0) if row.is_rate else ("ms", 1000.0)
-    median, lower, upper, least = (
+    median, lower, upper, minimum = (
         format_value(factor * value)
         for value in (summary.median, summary.lower_quartile, summary.upper_quartile, summary.minimum)
     )
@@ -80,7 +97,7 @@ def _step_cells(report: Report, row: Measurement) -> list[str]:
         f"{case.processes} x {case.threads}",
         f"{median} {unit}",
         f"{lower}-{upper}",
-        least,
+        minimum,
         f"{summary.repeats}",
         f"{report.peak_share(row):.0%}",
         "" if speedup is None else f"{speedup:.2f}",
@@ -93,8 +110,8 @@ def _growth(report: Report, size: str, rows: Sequence[Measurement]) -> Renderabl
     contender, variant = grown[0].case.contender, grown[0].case.variant
     chosen = [r for r in rows if (r.case.task, r.case.variant, r.case.contender) == ("dream", variant, contender)]
     chosen.sort(key=lambda row: (row.case.frame, row.case.batch))
-    title = f"{size} size: how a dream step grows ({variant}, {contender.name})"
-    table = _table(title, "frame", "batch", "median ms", "ms a dream", "% of peak", left=1)
+    title = f"{size} size: scaling of a dream step ({variant}, {contender.name})"
+    table = _table(title, "frame", "batch", "median ms", "ms per dream", "% of peak", left=1)
     for row in chosen:
         seconds = row.summary.median
         each = format_value(1000 * seconds / row.case.batch)
@@ -104,8 +121,8 @@ def _growth(report: Report, size: str, rows: Sequence[Measurement]) -> Renderabl
 
 
 def _memory(report: Report, size: str) -> RenderableType:
-    title = f"{size} size: memory of a process that does this alone"
-    table = _table(title, "step", "batch", "computed", "MiB before", "MiB at most", left=1)
+    title = f"{size} size: memory of a process that runs only this step"
+    table = _table(title, "step", "batch", "computed", "MiB before", "MiB peak", left=1)
     for case, memory in report.memory.items():
         if case.size == size:
             before, peak = (f"{number / MEBI:,.0f}" for number in (memory.before, memory.peak))

@@ -1,4 +1,4 @@
-"""From a case to something that can be called and timed: the run's own functions on frames of noise."""
+"""The function that is timed for each case: the run's own code on random frames."""
 
 from collections.abc import Callable
 
@@ -18,18 +18,18 @@ Work = Callable[[], object]
 
 CPU = torch.device("cpu")
 CALL_STEPS = {"paper": {"fit": 1, "dream": 2}, "minatar": {"fit": 5, "dream": 10}}
-"""Steps in one timed call: enough for the clock, and for the value after a rollout's last step to weigh little."""
+"""Steps in one timed call: enough for the clock's resolution, and to make the last value's share of a rollout small."""
 
 
 def steps_per_call(case: Case) -> int:
-    """How many of the case's steps one call makes: updates, dream steps of the whole batch, or PPO passes."""
+    """The number of steps in one timed call: updates, dream steps of the whole batch, or PPO passes."""
     if case.task == "loop":
         return settings_of(case)[0].dream.horizon
     return CALL_STEPS[case.size].get(case.task, 1)
 
 
 def prepare(case: Case) -> Work:
-    """Build a case's networks and data; what is returned makes `steps_per_call` steps at each call."""
+    """Build a case's networks and data; each call of the returned function makes `steps_per_call` steps."""
     config, game = settings_of(case)
     contestant = build_contestant(case.contender, config, game)
     with torch.random.fork_rng():
@@ -72,7 +72,7 @@ def _improve(contestant: Contestant, rollout: Rollout) -> Work:
 
 
 def random_rollout(config: RunConfig, game: GameSpec, num_frames: int) -> Rollout:
-    """A dream's worth of noise, `[T, N]`: what PPO costs does not depend on what was dreamt."""
+    """A random rollout `[T, N]`; PPO's cost does not depend on its content."""
     shape = (config.dream.horizon, config.dream.num_envs)
     frames = random_observations(config, game, shape[0] * shape[1], CPU)
     value, next_value, reward = torch.randn(3, *shape)

@@ -160,6 +160,4 @@ class VectorEnv:
     def _check_rewards(self) -> None:
         if not np.isfinite(self._raw_reward).all():
             index = int(np.flatnonzero(~np.isfinite(self._raw_reward))[0])
-            raise RewardError(
-                f"Invalid reward {self._raw_reward[index]} of game {index} of the batch: must be finite."
-            )
+            raise RewardError(f"Invalid reward {self._raw_reward[index]} of game {index} of the batch: must be finite.")

@@ -1,8 +1,8 @@
-"""Networks from the variables of the original program (tensor2tensor), sizes inferred from the arrays.
+"""Load networks from tensor2tensor checkpoints of SimPLe; sizes are inferred from the arrays.
 
 Give the variables of a checkpoint as a mapping from TensorFlow name to array, for instance read with
-`tf.train.load_checkpoint`. Optimiser slots and counters may be among them; so may the variables the original creates
-and never uses.
+`tf.train.load_checkpoint`. Optimiser slots, counters and the variables that T2T SimPLe creates and never uses are
+ignored.
 """
 
 from evade.interop.policy import load_tensor2tensor_policy

@@ -1,4 +1,4 @@
-"""The original's policy from its variables."""
+"""T2T SimPLe's policy from its TensorFlow variables."""
 
 import re
 from collections.abc import Mapping
@@ -19,33 +19,33 @@ from evade.policies.network import ITERATION_EMBEDDING_SIZE, ActorCritic
 from evade.policies.settings import ActorCriticConfig
 
 UNUSED = re.compile(UNUSED_EMBEDDINGS)
-"""Variables that the original creates and never uses."""
+"""Variables that T2T SimPLe creates and never uses."""
 
 
 def load_tensor2tensor_policy(
     variables: Mapping[str, Array], config: ActorCriticConfig | None = None, *, fold_epoch_embedding: bool = True
 ) -> ActorCritic:
-    """The original's policy (`feed_forward_cnn_small_categorical_policy`) with its weights.
+    """T2T SimPLe's policy (`feed_forward_cnn_small_categorical_policy`) with its weights.
 
     Args:
-        variables: by TensorFlow name, with or without the model's name before it and `:0` behind it. Releases from
-            mid-2019 on have a table of epochs (`embedding/kernel`), earlier ones do not.
-        config: settings that arrays do not show; sizes in it are replaced by those found.
-        fold_epoch_embedding: True adds the table's row 0, which the original uses whenever it acts, to the dense
-            bias, so that the network has no table; False keeps the table.
+        variables: by TensorFlow name, with or without the model's name as prefix and `:0` as suffix. Releases from
+            mid-2019 on have an epoch embedding (`embedding/kernel`), earlier ones do not.
+        config: settings that cannot be inferred from the arrays; its sizes are replaced by those found.
+        fold_epoch_embedding: True folds row 0 of the epoch embedding, which T2T SimPLe always uses for acting, into the
+            dense bias, so that the network has no embedding; False keeps the embedding.
 
     Returns:
-        The network in evaluation mode. It takes frames of the size the original was trained on.
+        The network in evaluation mode. It takes frames of the size it was trained on.
 
     Raises:
-        VariablesError: naming every variable that is missing, superfluous or misshaped.
+        VariablesError: lists every variable that is missing, unexpected or of wrong shape.
     """
     found = without_prefix(variables, "conv2d/kernel", unlike="target_")
     first = shape_of(found, "conv2d/kernel", 4)
     second = shape_of(found, "conv2d_1/kernel", 4)
     dense = shape_of(found, "dense/kernel", 2)
-    has_table = "embedding/kernel" in found
-    rows = shape_of(found, "embedding/kernel", 2)[0] if has_table else 0
+    has_embedding = "embedding/kernel" in found
+    rows = shape_of(found, "embedding/kernel", 2)[0] if has_embedding else 0
     config = replace(
         config or ActorCriticConfig(),
         filters=(first[3], second[3]),
@@ -57,18 +57,18 @@ def load_tensor2tensor_policy(
         "num_frames": max(first[2] // PIXEL_CHANNELS, 1),
         "in_channels": first[2],
         "levels": PIXEL_LEVELS,
-        "num_features": dense[0] - (ITERATION_EMBEDDING_SIZE if has_table else 0),
+        "num_features": dense[0] - (ITERATION_EMBEDDING_SIZE if has_embedding else 0),
         "num_actions": shape_of(found, "dense2/kernel", 2)[1],
     }
     policy = ActorCritic(config, **sizes)
-    load_variables(policy, policy_twins(has_table), found, UNUSED)
-    if has_table and fold_epoch_embedding:
+    load_variables(policy, policy_twins(has_embedding), found, UNUSED)
+    if has_embedding and fold_epoch_embedding:
         policy = _fold(policy, ActorCritic(replace(config, num_iteration_embeddings=0), **sizes))
     return policy.eval()
 
 
 def _fold(policy: ActorCritic, folded: ActorCritic) -> ActorCritic:
-    """Move row 0 of the iteration table through the dense layer into its bias."""
+    """Fold row 0 of the iteration embedding into the dense layer's bias."""
     assert policy.iteration_embedding is not None
     state = policy.state_dict()
     row = state.pop("iteration_embedding")[0]
@@ -79,8 +79,8 @@ def _fold(policy: ActorCritic, folded: ActorCritic) -> ActorCritic:
     return folded
 
 
-def policy_twins(has_table: bool) -> list[Twin]:
-    """Which variable of the original is which parameter of the policy."""
+def policy_twins(has_embedding: bool) -> list[Twin]:
+    """Pairs of T2T SimPLe's variables and the policy's parameters."""
     twins = [
         *layer_twins("conv2d", "convolutions.0", "convolution"),
         *layer_twins("conv2d_1", "convolutions.1", "convolution"),
@@ -88,4 +88,4 @@ def policy_twins(has_table: bool) -> list[Twin]:
         *layer_twins("dense2", "action_head", "dense"),
         *layer_twins("dense_1", "value_head", "dense"),
     ]
-    return [*twins, Twin("embedding/kernel", "iteration_embedding")] if has_table else twins
+    return [*twins, Twin("embedding/kernel", "iteration_embedding")] if has_embedding else twins

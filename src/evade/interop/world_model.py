@@ -1,4 +1,4 @@
-"""SimPLe's deterministic world model from the original's variables."""
+"""SimPLe's deterministic world model from T2T SimPLe's TensorFlow variables."""
 
 import re
 from collections.abc import Mapping
@@ -21,33 +21,33 @@ from evade.world_models.deterministic import DeterministicWorldModel
 from evade.world_models.settings import DeterministicConfig
 
 LOWEST_REWARD = -1
-"""What the original's reward class 0 stands for."""
+"""The reward of T2T SimPLe's class 0."""
 
 UNUSED = re.compile(rf"body/policy/dense(_1)?/(kernel|bias)|{UNUSED_EMBEDDINGS}")
-"""Variables that the original creates and never uses."""
+"""Variables that T2T SimPLe creates and never uses."""
 
 
 def load_tensor2tensor_world_model(
     variables: Mapping[str, Array], config: DeterministicConfig | None = None
 ) -> DeterministicWorldModel:
-    """SimPLe's deterministic world model (`next_frame_basic_deterministic`) with the original's weights.
+    """SimPLe's deterministic world model (`next_frame_basic_deterministic`) with T2T SimPLe's weights.
 
     Args:
-        variables: by TensorFlow name, with or without the model's name before it and `:0` behind it.
-        config: settings that arrays do not show (activation, dropout, event layers, ...); sizes in it are replaced
-            by those found. With event layers, their weights are new and everything else is loaded.
+        variables: by TensorFlow name, with or without the model's name as prefix and `:0` as suffix.
+        config: settings that cannot be inferred from the arrays (activation, dropout, event layers, ...); its sizes are
+            replaced by those found. Event layers, if any, start with new weights; everything else is loaded.
 
     Returns:
         The model in evaluation mode.
 
     Raises:
-        VariablesError: naming every variable that is missing, superfluous or misshaped.
+        VariablesError: lists every variable that is missing, unexpected or of wrong shape.
     """
     found = without_prefix(variables, "body/inputs_embed/kernel")
     if "body/state_conv/kernel" in found:
         raise VariablesError(
-            "these are the variables of the stochastic discrete model (they hold body/state_conv/kernel): only "
-            "next_frame_basic_deterministic can be loaded."
+            "Invalid variables: body/state_conv/kernel belongs to the stochastic discrete model. Load a checkpoint of "
+            "next_frame_basic_deterministic."
         )
     embed = shape_of(found, "body/inputs_embed/kernel", 2)
     units = shape_of(found, "body/logits/kernel", 2)[1]
@@ -81,7 +81,7 @@ def load_tensor2tensor_world_model(
 
 
 def world_model_twins(config: DeterministicConfig, action_table: str, num_rewards: int) -> list[Twin]:
-    """Which variable of the original is which parameter of the deterministic world model."""
+    """Pairs of T2T SimPLe's variables and the deterministic world model's parameters."""
     twins = [
         Twin(action_table, "action_embedding.weight"),
         Twin(
@@ -116,17 +116,17 @@ def _injection(variable: str, parameter: str) -> list[Twin]:
 def _one_name(found: Mapping[str, Array], pattern: str) -> str:
     names = [name for name in found if re.fullmatch(pattern, name)]
     if len(names) != 1:
-        raise VariablesError(f"exactly one variable should be called like {pattern}, found: {names or 'none'}.")
+        raise VariablesError(f"Invalid variables: exactly one must match {pattern}, found {names or 'none'}.")
     return names[0]
 
 
 def _action_table(found: Mapping[str, Array], num_rewards: int, hidden_size: int) -> str:
-    """The embedding of the actions, told from that of the rewards by the number of rows in its name.
+    """Name of the action embedding; the number of rows in its name tells it from that of the rewards.
 
-    With as many actions as rewards the original has a single table for both.
+    With as many actions as rewards, T2T SimPLe has a single embedding for both.
     """
     rows = {int(match[1]) for name in found if (match := re.match(r"symbol_modality_(\d+)_", name))}
     others = rows - {num_rewards}
     if len(others) > 1:
-        raise VariablesError(f"tables of {sorted(others)} actions are here, but a game has one set of actions.")
+        raise VariablesError(f"Invalid variables: embeddings for {sorted(others)} actions, but only one is allowed.")
     return f"symbol_modality_{others.pop() if others else num_rewards}_{hidden_size}/input_emb/weights_0"

@@ -1,6 +1,6 @@
 """The three noisy event layers of EVaDE as drop-in modules for any PyTorch network.
 
-This folder imports torch (and, to save a draw, safetensors) and nothing else of the package.
+This folder imports torch (and safetensors, to save a draw) but nothing else of the package.
 """
 
 from evade.layers.borrowed import NoisyConv2d

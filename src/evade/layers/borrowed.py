@@ -1,4 +1,4 @@
-"""A noisy convolution that borrows another module's weights (paper, section 3.5: the reward path's last stage)."""
+"""A noisy convolution that shares another module's weights (paper, section 3.5: the reward path's last stage)."""
 
 import torch
 from torch import Tensor, nn
@@ -8,16 +8,16 @@ from evade.layers.noise import NoisyLayer
 
 
 class NoisyConv2d(NoisyLayer):
-    """The convolution of another module, with noise on its kernel; the other module stays as it is.
+    """The convolution of another module with noise on its kernel; the other module itself stays without noise.
 
-    Both see the same weights, so training one trains the other; only the sigmas belong to this layer. The bias, if
-    there is one, is borrowed without noise.
+    Both use the same weights, so training one trains the other; only the sigmas belong to this layer. The bias, if
+    there is one, is shared too and has no noise.
 
     Args:
-        source: a `nn.Conv2d` or `nn.ConvTranspose2d` with zero padding. It is referred to, not registered: it must
-            live elsewhere in the same network, which then also moves, saves and copies it.
+        source: a `nn.Conv2d` or `nn.ConvTranspose2d` with zero padding. It is not registered as a submodule: it must be
+            part of the same network, which moves, saves and copies it.
         sigma_init: initial relative noise of every weight.
-        borrow_weight: False gives this layer a kernel of its own, which starts as a copy of the source's.
+        borrow_weight: False gives this layer its own kernel, initialised as a copy of the source's.
     """
 
     weight: nn.Parameter | None
@@ -27,23 +27,23 @@ class NoisyConv2d(NoisyLayer):
     ) -> None:
         if not isinstance(source, nn.Conv2d | nn.ConvTranspose2d):
             raise LayerError(
-                f"a {type(source).__name__} has no kernel to borrow: give a nn.Conv2d or nn.ConvTranspose2d."
+                f"Invalid source of type {type(source).__name__}: must be a nn.Conv2d or nn.ConvTranspose2d."
             )
         if source.padding_mode != "zeros":
-            raise LayerError(f"padding_mode = {source.padding_mode!r} is not supported: use 'zeros'.")
+            raise LayerError(f"Invalid source.padding_mode = {source.padding_mode!r}: must be 'zeros'.")
         super().__init__(source.in_channels)
-        # Inside a tuple so that torch does not register it a second time.
+        # In a tuple, so that torch does not register it as a submodule.
         self._source = (source,)
         self.register_parameter("weight", None if borrow_weight else nn.Parameter(source.weight.detach().clone()))
         self.add_noise(sigma_init)
 
     @property
     def source(self) -> nn.Conv2d | nn.ConvTranspose2d:
-        """The module the weights are borrowed from."""
+        """The module whose weights are shared."""
         return self._source[0]
 
     def mean_weight(self) -> Tensor:
-        """The source's kernel as it is now, or this layer's own."""
+        """The source's current kernel, or this layer's own."""
         return self.source.weight if self.weight is None else self.weight
 
     def kernel(self, weight: Tensor) -> Tensor:
@@ -51,10 +51,10 @@ class NoisyConv2d(NoisyLayer):
         return weight
 
     def convolve(self, x: Tensor, kernel: Tensor) -> Tensor:
-        """The source's own forward with another kernel."""
+        """The source's forward with another kernel, so that a subclass with a faster forward keeps its speed here."""
         convolved: Tensor = torch.func.functional_call(self.source, {"weight": kernel}, (x,))
         return convolved
 
     def expand(self, kernel: Tensor) -> Tensor:
-        """The kernel has no zeros to add."""
+        """The kernel is the full filter already."""
         return kernel

@@ -1,5 +1,5 @@
-"""The one error of the event layers; kept here so that this folder stands alone."""
+"""The error type of the event layers; defined here so that this folder has no other dependency."""
 
 
 class LayerError(ValueError):
-    """An event layer or a draw was given something it cannot work with; the message says what and what to do."""
+    """An invalid argument, input or draw of an event layer; the message says what is wrong and what to do."""

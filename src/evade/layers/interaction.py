@@ -9,17 +9,17 @@ from evade.layers.noise import Init, NoisyLayer, initial_weight
 
 
 class NoisyEventInteraction(NoisyLayer):
-    """A full m x m convolution with noise on every weight: objects that meet are worth more, or less.
+    """A full m x m convolution with noise on every weight: varies the value of events in which objects meet.
 
-    Stores m*m*c*c weights and as many sigmas. Keeps shape and dtype of `[B, C, H, W]`; no bias.
+    Stores m * m * C * C weights and as many sigmas. Shape and dtype of `[B, C, H, W]` do not change; no bias.
 
     Args:
         channels: channels in and out.
-        kernel_size: rows and columns m of the filter, odd. The paper uses 1.
+        kernel_size: filter size m, odd. The paper uses 1.
         sigma_init: initial relative noise of every weight.
-        init: `"identity"` passes the input through unchanged at zero noise; `"random"` is `nn.Conv2d`'s start.
-        device: where the parameters live.
-        dtype: their type.
+        init: `"identity"` passes the input through unchanged at zero noise; `"random"` initialises as `nn.Conv2d`.
+        device: of the parameters.
+        dtype: of the parameters.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class NoisyEventInteraction(NoisyLayer):
     ) -> None:
         super().__init__(channels)
         if kernel_size < 1 or kernel_size % 2 == 0:
-            raise LayerError(f"kernel_size = {kernel_size} is not possible: only an odd filter has a middle.")
+            raise LayerError(f"Invalid kernel_size = {kernel_size}: must be odd and at least 1.")
         self.kernel_size = kernel_size
         middle = kernel_size // 2
         identity = torch.zeros(channels, channels, kernel_size, kernel_size, device=device, dtype=dtype)
@@ -55,5 +55,5 @@ class NoisyEventInteraction(NoisyLayer):
         return F.conv2d(x, kernel, padding=self.kernel_size // 2)
 
     def expand(self, kernel: Tensor) -> Tensor:
-        """The kernel has no zeros to add."""
+        """The kernel is the full filter already."""
         return kernel

@@ -1,15 +1,15 @@
-"""A layer whose weights carry multiplicative Gaussian noise: mean, scale, and the draw in force.
+"""Base of the layers with multiplicative Gaussian noise on their weights: mean, sigma, and the current draw.
 
 The paper's equation 1: every weight theta becomes theta * (1 + sigma * eps) with eps ~ N(0, 1). Theta and sigma
-are both trained. What eps is, is decided by the layer's mode, which has nothing to do with `.train()`/`.eval()`:
+are both trained. The layer's mode, which is independent of `.train()`/`.eval()`, decides on eps:
 
 - `"mean"`: no noise, eps = 0.
-- `"resample"`: fresh noise in every forward, from torch's global generator as dropout does; for fitting.
+- `"resample"`: new noise in every forward, sampled from torch's global generator like dropout; for fitting.
 - `"hold"`: one draw, kept until the next one; for acting and dreaming. The perturbed kernel is computed once, when
-  the draw is made, and is a constant: gradients reach the input but not theta or sigma, and later changes of theta
-  or sigma (an optimiser step, a loaded state dict) show only after `hold` or `draw` has been called again.
+  the draw is set, and is a constant: gradients reach the input but not theta or sigma, and later changes of theta
+  or sigma (an optimiser step, a loaded state dict) take effect only after another call of `hold` or `draw`.
 
-`evade.layers.posterior` switches whole networks between the modes.
+`evade.layers.posterior` switches the mode of all noisy layers of a network.
 """
 
 import math
@@ -25,8 +25,8 @@ Mode = Literal["mean", "resample", "hold"]
 Init = Literal["identity", "random"]
 
 
-class Situation(NamedTuple):
-    """How a noisy layer stands: its mode and the draw it remembers."""
+class Snapshot(NamedTuple):
+    """A copy of a noisy layer's mode and draw."""
 
     mode: Mode
     has_draw: bool
@@ -36,18 +36,17 @@ class Situation(NamedTuple):
 
 
 def perturb(weight: Tensor, sigma: Tensor, noise: Tensor) -> Tensor:
-    """Equation 1: `weight * (1 + sigma * noise)`; `noise` may have a leading sample axis."""
+    """Equation 1: `weight * (1 + sigma * noise)`; `noise` may have a leading axis of several draws."""
     return weight * (1 + sigma * noise)
 
 
 class NoisyLayer(nn.Module, ABC):
-    """Base of all noisy layers: owns sigma, the mode and the held draw; a subclass owns the convolution.
+    """Base of all noisy layers: holds sigma, the mode and the current draw; subclasses implement the convolution.
 
-    A subclass's constructor calls this one, sets what `kernel` needs, then calls `add_noise` (and keeps `weight` as
-    a parameter, unless it borrows it).
+    A subclass's constructor calls this one, sets what `mean_weight` and `kernel` need, then calls `add_noise`.
 
     Args:
-        channels: channels of the input, at least 1, checked at every call.
+        channels: channels of the input, at least 1; checked in every forward.
     """
 
     sigma: nn.Parameter
@@ -57,30 +56,30 @@ class NoisyLayer(nn.Module, ABC):
     def __init__(self, channels: int) -> None:
         super().__init__()
         if channels < 1:
-            raise LayerError(f"channels = {channels} is not possible: a layer needs at least 1 channel.")
+            raise LayerError(f"Invalid channels = {channels}: must be at least 1.")
         self.channels = channels
         self.mode: Mode = "resample"
         self.num_draws: int | None = None
         self.has_draw = False
 
     def add_noise(self, sigma_init: float) -> None:
-        """Create one sigma for each weight, and the buffers of the held draw."""
+        """Create one sigma for each weight, and the buffers of the current draw."""
         if not (math.isfinite(sigma_init) and sigma_init >= 0):
-            raise LayerError(f"sigma_init = {sigma_init} is not possible: give a finite number, zero or above.")
+            raise LayerError(f"Invalid sigma_init = {sigma_init}: must be finite and not negative.")
         weight = self.mean_weight().detach()
         self.sigma = nn.Parameter(torch.full_like(weight, sigma_init))
-        # Buffers that always hold a tensor (a switch between None and tensor would break torch.compile), and that
-        # stay out of the state dict: a draw is saved by whoever owns it, as a value.
+        # Always tensors, because changing between None and tensor would make torch.compile recompile; and not in the
+        # state dict, because a draw is a value of its own (`Draw`), saved separately.
         self.register_buffer("noise", torch.zeros_like(weight), persistent=False)
         self.register_buffer("held_kernel", self.kernel(weight).clone(), persistent=False)
 
     @abstractmethod
     def mean_weight(self) -> Tensor:
-        """The trainable weights without noise, in the shape they are stored in."""
+        """The trainable weights without noise, in the shape of sigma."""
 
     @abstractmethod
     def kernel(self, weight: Tensor) -> Tensor:
-        """The stored weights as the kernel that `convolve` takes."""
+        """From weights in the shape of `mean_weight` to the kernel that `convolve` takes."""
 
     @abstractmethod
     def convolve(self, x: Tensor, kernel: Tensor) -> Tensor:
@@ -88,14 +87,14 @@ class NoisyLayer(nn.Module, ABC):
 
     @abstractmethod
     def expand(self, kernel: Tensor) -> Tensor:
-        """A kernel as the full convolution filter, zeros included."""
+        """From a kernel to the full convolution filter, including fixed zeros."""
 
     def dense_weight(self) -> Tensor:
-        """The full filter in force: of the held draw in hold mode, of the mean otherwise.
+        """The full convolution filter: of the current draw in hold mode, of the mean otherwise.
 
         Returns:
             `[C_out, C_in, m, m]` as `nn.Conv2d` stores it (`[C_in, C_out, m, m]` for a transposed convolution), with
-            a leading sample axis if several draws are held.
+            a leading axis if several draws are held.
         """
         if self.mode != "hold":
             return self.expand(self.kernel(self.mean_weight()))
@@ -104,27 +103,27 @@ class NoisyLayer(nn.Module, ABC):
         return torch.stack([self.expand(kernel) for kernel in self.held_kernel])
 
     def set_draw(self, noise: Tensor) -> None:
-        """Hold a draw: keep its noise and compute the perturbed kernel, once.
+        """Hold a draw: store its noise and compute the perturbed kernel.
 
         Args:
-            noise: eps in the shape of the weights, or with a leading sample axis `[S, ...]` for one draw for each
-                of S equal parts of the batch.
+            noise: eps in the shape of the weights; or with a leading axis `[S, ...]` for S draws, one for each of S
+                equal parts of the batch.
         """
         weight = self.mean_weight()
         if noise.shape[-weight.dim() :] != weight.shape or noise.dim() > weight.dim() + 1:
             raise LayerError(
-                f"a draw of shape {tuple(noise.shape)} does not fit weights of shape {tuple(weight.shape)}: "
-                f"use a draw made for this network."
+                f"Invalid draw of shape {tuple(noise.shape)}: must have the weights' shape {tuple(weight.shape)}, or "
+                f"that with one leading axis. Use a draw of this network."
             )
         several = noise.dim() > weight.dim()
-        # Inference mode is left so that a draw made inside it can still be replaced outside.
+        # Inference mode is disabled, so that a draw made in it can be replaced outside of it.
         with torch.inference_mode(False), torch.no_grad():
             noise = noise.clone().to(device=weight.device, dtype=weight.dtype)
             perturbed = perturb(weight.detach(), self.sigma.detach(), noise)
             if not torch.isfinite(perturbed).all():
                 raise LayerError(
-                    f"{type(self).__name__} has weights, sigmas or noise that are not finite, so nothing can be "
-                    f"drawn from it: go back to the last good checkpoint."
+                    f"Invalid weights, sigmas or noise of {type(self).__name__}: must be finite. Go back to the last "
+                    f"good checkpoint."
                 )
             kernel = torch.stack([self.kernel(one) for one in perturbed]) if several else self.kernel(perturbed)
             self._assign("noise", noise)
@@ -133,18 +132,18 @@ class NoisyLayer(nn.Module, ABC):
         self.has_draw = True
         self.mode = "hold"
 
-    def situation(self) -> Situation:
-        """A copy of mode and draw, to return to."""
-        return Situation(self.mode, self.has_draw, self.num_draws, self.noise.clone(), self.held_kernel.clone())
+    def snapshot(self) -> Snapshot:
+        """A copy of mode and draw, for `restore`."""
+        return Snapshot(self.mode, self.has_draw, self.num_draws, self.noise.clone(), self.held_kernel.clone())
 
-    def return_to(self, situation: Situation) -> None:
-        """Bring back an earlier mode and draw, down to the held kernel."""
-        self._assign("noise", situation.noise)
-        self._assign("held_kernel", situation.held_kernel)
-        self.mode, self.has_draw, self.num_draws = situation.mode, situation.has_draw, situation.num_draws
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore an earlier mode and draw, including the perturbed kernel."""
+        self._assign("noise", snapshot.noise)
+        self._assign("held_kernel", snapshot.held_kernel)
+        self.mode, self.has_draw, self.num_draws = snapshot.mode, snapshot.has_draw, snapshot.num_draws
 
     def _assign(self, name: str, value: Tensor) -> None:
-        # In place where possible: captured and compiled graphs keep the tensors they were made with.
+        # In place if possible, because captured and compiled graphs refer to the same tensors.
         buffer: Tensor = getattr(self, name)
         if buffer.shape == value.shape:
             buffer.copy_(value)
@@ -152,7 +151,7 @@ class NoisyLayer(nn.Module, ABC):
             setattr(self, name, value)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Convolve with the weights the mode calls for; shape and dtype of `[B, C, H, W]` are those of the input."""
+        """Convolve `[B, C, H, W]` (or `[C, H, W]`) with the weights of the current mode."""
         self._check(x)
         if self.mode == "hold":
             if self.num_draws is None:
@@ -168,31 +167,31 @@ class NoisyLayer(nn.Module, ABC):
     def _check(self, x: Tensor) -> None:
         if x.dim() not in (3, 4) or x.shape[-3] != self.channels:
             raise LayerError(
-                f"{type(self).__name__} was made for {self.channels} channels, but the input has shape "
-                f"{tuple(x.shape)}: give [batch, {self.channels}, height, width]."
+                f"Invalid input of shape {tuple(x.shape)} for {type(self).__name__}: must be "
+                f"[batch, {self.channels}, height, width]."
             )
         if self.mode == "hold" and self.num_draws is not None and (x.dim() == 3 or x.shape[0] % self.num_draws):
             raise LayerError(
-                f"{self.num_draws} draws are held, but the input has shape {tuple(x.shape)}: "
-                f"the batch must be a multiple of {self.num_draws}."
+                f"Invalid input of shape {tuple(x.shape)}: {self.num_draws} draws are held, so the batch size must be "
+                f"a multiple of {self.num_draws}."
             )
 
     def extra_repr(self) -> str:
-        """What `print(layer)` shows inside the brackets."""
+        """Shown inside the brackets by `print(layer)`."""
         return f"{self.channels}, weight * (1 + sigma * eps), mode={self.mode}"
 
 
 def initial_weight(init: Init, identity: Tensor, fan_in: int) -> nn.Parameter:
-    """The first mean weights of an event layer.
+    """Initial mean weights of an event layer.
 
     Args:
-        init: `"identity"`, or `"random"` for uniform in plus or minus 1 / sqrt(fan_in) as `nn.Conv2d` starts.
-        identity: the weights that pass the input through unchanged.
-        fan_in: how many trainable weights reach one output value.
+        init: `"identity"`, or `"random"` for uniform in [-b, b] with b = 1 / sqrt(fan_in), as `nn.Conv2d`.
+        identity: weights that pass the input through unchanged.
+        fan_in: number of trainable weights per output value.
     """
     if init == "identity":
         return nn.Parameter(identity)
     if init == "random":
         bound = 1 / math.sqrt(fan_in)
         return nn.Parameter(torch.empty_like(identity).uniform_(-bound, bound))
-    raise LayerError(f"init = {init!r} is not possible: choose 'identity' or 'random'.")
+    raise LayerError(f"Invalid init = {init!r}: must be 'identity' or 'random'.")

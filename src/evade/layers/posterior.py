@@ -1,11 +1,11 @@
-"""Draw, hold, use the mean: the noisy layers of any network switched together.
+"""Draw from the posterior, hold a draw, use the mean: for all noisy layers of a network at once.
 
-Every function takes a whole network and acts on all noisy layers in it, in the order the network lists its
-modules. `hold`, `use_mean` and `resample` act at once and may also stand in a `with` statement, after which every
-layer is as it was before:
+Every function takes a network and acts on all noisy layers in it, in the order of `named_modules`. `hold`, `use_mean`
+and `resample` take effect at once; used in a `with` statement, they restore the previous state of every layer at its
+end:
 
     draw(model, generator)              # one Thompson draw, held until the next
-    with use_mean(model): ...           # look at the mean in between; the draw comes back afterwards
+    with use_mean(model): ...           # the mean inside the block; afterwards the draw again
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ from evade.layers.noise import Mode, NoisyLayer
 
 
 class HasModules(Protocol):
-    """Any `nn.Module`, or whatever else lists its modules as one does."""
+    """Any `nn.Module`, or another object with its `named_modules`."""
 
     def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
         """All modules by name."""
@@ -29,10 +29,10 @@ class HasModules(Protocol):
 
 
 class Draw(Mapping[str, Tensor]):
-    """The noise of one draw as a value: eps for each noisy layer, by the layer's name in the network.
+    """The noise of one draw: eps for each noisy layer, by the layer's name in the network.
 
-    Two draws are equal if they name the same layers with exactly the same numbers. The tensors are the draw's own,
-    on the CPU; changing the network does not change them.
+    Two draws are equal if they have the same layers with exactly equal noise. The tensors are copies on the CPU;
+    changing the network does not change them.
     """
 
     def __init__(self, noise: Mapping[str, Tensor]) -> None:
@@ -71,14 +71,14 @@ class Draw(Mapping[str, Tensor]):
         try:
             return cls(load_file(path))
         except (SafetensorError, OSError) as error:
-            raise LayerError(f"{path} is not a readable draw ({error}): give a file written by Draw.save.") from error
+            raise LayerError(f"Invalid draw file {path} ({error}): must be written by Draw.save.") from error
 
 
 class Switch:
-    """What a mode switch returns: leaving a `with` block over it brings back how every layer was before."""
+    """Returned by a mode switch: restores the previous mode and draw of every layer at the end of a `with` block."""
 
     def __init__(self, model: HasModules) -> None:
-        self._before = [(layer, layer.situation()) for layer in noisy_layers(model).values()]
+        self._before = [(layer, layer.snapshot()) for layer in noisy_layers(model).values()]
 
     def __enter__(self) -> None:
         return None
@@ -86,12 +86,12 @@ class Switch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for layer, situation in self._before:
-            layer.return_to(situation)
+        for layer, snapshot in self._before:
+            layer.restore(snapshot)
 
 
 def noisy_layers(model: HasModules) -> dict[str, NoisyLayer]:
-    """All noisy layers of a network by name; a `torch.compile` wrapper does not change the names."""
+    """All noisy layers of a network by name; names are the same for a network wrapped by `torch.compile`."""
     return {
         name.replace("_orig_mod.", ""): module
         for name, module in model.named_modules()
@@ -102,24 +102,24 @@ def noisy_layers(model: HasModules) -> dict[str, NoisyLayer]:
 def draw(model: HasModules, generator: torch.Generator | None = None, samples: int | None = None) -> Draw:
     """Draw from the posterior and hold the draw (Algorithm 1: "draw a sample from the posterior").
 
-    The noise depends on the generator and the network's structure alone, not on what the layers did before, nor on
-    their device or dtype.
+    The noise depends only on the generator and the network's structure, not on the layers' earlier state, device or
+    dtype.
 
     Args:
         model: any network; one without noisy layers gives an empty draw.
-        generator: where the noise comes from; torch's global one if None.
-        samples: None for one draw for the whole batch; S for S independent draws at once, the first for the first
-            1/S of every batch and so on (one for each environment of a batch of S).
+        generator: samples the noise; torch's global one if None.
+        samples: None for one draw for the whole batch; S for S independent draws, the first for the first 1/S of
+            every batch and so on (one for each environment of a batch of S).
 
     Returns:
-        The draw as a value, to keep, save, compare, or hold again with `hold(model, value)`.
+        The draw, to keep, save, compare, or hold again with `hold(model, value)`.
     """
     if samples is not None and samples < 1:
-        raise LayerError(f"samples = {samples} is not possible: make at least 1 draw.")
+        raise LayerError(f"Invalid samples = {samples}: must be at least 1.")
     leading = () if samples is None else (samples,)
     device = None if generator is None else generator.device
     noise = {
-        # Always float32: the same generator then gives the same draw to a network of any dtype.
+        # Always float32, so that the same generator gives the same draw for a network of any dtype.
         name: torch.randn((*leading, *layer.sigma.shape), generator=generator, device=device, dtype=torch.float32)
         for name, layer in noisy_layers(model).items()
     }
@@ -129,22 +129,22 @@ def draw(model: HasModules, generator: torch.Generator | None = None, samples: i
 
 
 def current_draw(model: HasModules) -> Draw:
-    """The draw last held, as a value; in mean and resample mode it is still remembered."""
+    """The current draw, or in mean and resample mode the last one held."""
     layers = noisy_layers(model)
     without = [name for name, layer in layers.items() if not layer.has_draw]
     if without:
-        raise LayerError(f"nothing has been drawn yet for {', '.join(without)}: call draw(model, generator) first.")
+        raise LayerError(f"No current draw of {', '.join(without)}: call draw(model, generator) first.")
     return Draw({name: layer.noise for name, layer in layers.items()})
 
 
 def hold(model: HasModules, value: Draw | None = None) -> Switch:
-    """Hold a draw: the one given, or the one last held, with the network's weights as they are now."""
+    """Hold a draw with the network's current weights: the one given, or the last one held if None."""
     value = current_draw(model) if value is None else value
     layers = noisy_layers(model)
     if layers.keys() != value.keys():
         raise LayerError(
-            f"the draw belongs to another network: it lacks {sorted(layers.keys() - value.keys())} and has "
-            f"{sorted(value.keys() - layers.keys())} in addition."
+            f"Invalid draw, made for another network: missing {sorted(layers.keys() - value.keys())}, unexpected "
+            f"{sorted(value.keys() - layers.keys())}."
         )
     before = Switch(model)
     for name, layer in layers.items():
@@ -153,12 +153,12 @@ def hold(model: HasModules, value: Draw | None = None) -> Switch:
 
 
 def use_mean(model: HasModules) -> Switch:
-    """Switch all noise off: every noisy layer applies its mean weights."""
+    """Turn all noise off: every noisy layer uses its mean weights."""
     return _switch(model, "mean")
 
 
 def resample(model: HasModules) -> Switch:
-    """Fresh noise in every forward, for fitting."""
+    """Sample new noise in every forward, for fitting."""
     return _switch(model, "resample")
 
 
@@ -170,16 +170,16 @@ def _switch(model: HasModules, mode: Mode) -> Switch:
 
 
 def mean_sigma(model: HasModules) -> dict[str, float]:
-    """How noisy each layer is: the mean absolute sigma, by layer name."""
+    """The mean absolute sigma of each noisy layer, by name."""
     return {name: layer.sigma.detach().abs().mean().item() for name, layer in noisy_layers(model).items()}
 
 
 def kl_divergence(model: HasModules) -> Tensor:
     """KL divergence of the weights' distribution from a log-uniform prior, summed over all noisy weights.
 
-    With that prior the divergence depends on sigma alone (Kingma et al. 2015); the approximation and its constants
-    are Molchanov et al. 2017, equation 14. It falls as sigma grows, so adding it to a loss keeps noise alive that
-    the data do not speak against. Differentiable; zero for a network without noisy layers.
+    With that prior the divergence depends only on sigma (Kingma et al. 2015); the approximation and its constants are
+    those of Molchanov et al. 2017, equation 14. It falls as sigma grows, so adding it to a loss keeps sigma from
+    shrinking where the data do not demand it. A differentiable scalar; zero for a network without noisy layers.
     """
     k1, k2, k3 = 0.63576, 1.87320, 1.48695
     total = torch.zeros(())

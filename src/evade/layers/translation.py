@@ -9,19 +9,19 @@ from evade.layers.noise import Init, NoisyLayer, initial_weight
 
 
 class NoisyEventTranslation(NoisyLayer):
-    """Each channel becomes a noisy sum of itself and its neighbours up, down, left and right: events shift a little.
+    """Each cell becomes a noisy sum of itself and its neighbours in row and column: varies where events happen.
 
-    Of each channel's m x m filter, m = 2 * max_shift + 1, only the middle row and column are trainable: (2m - 1) * c
-    weights and as many sigmas. Keeps shape and dtype of `[B, C, H, W]`; no bias.
+    Of each channel's m x m filter, m = 2 * max_shift + 1, only the middle row and column are trainable: (2m - 1) * C
+    weights and as many sigmas. Shape and dtype of `[B, C, H, W]` do not change; no bias.
 
     Args:
         channels: channels in and out.
-        max_shift: how far, in cells, an event can be moved. The paper uses 1 (a 3x3 filter).
+        max_shift: largest shift in cells. The paper uses 1 (a 3x3 filter).
         sigma_init: initial relative noise of every weight.
-        init: `"identity"` passes the input through unchanged at zero noise; `"random"` starts as `nn.Conv2d` would
-            with so many weights.
-        device: where the parameters live.
-        dtype: their type.
+        init: `"identity"` passes the input through unchanged at zero noise; `"random"` initialises as `nn.Conv2d`
+            with a fan-in of 2m - 1.
+        device: of the parameters.
+        dtype: of the parameters.
     """
 
     taps: Tensor
@@ -38,11 +38,11 @@ class NoisyEventTranslation(NoisyLayer):
     ) -> None:
         super().__init__(channels)
         if max_shift < 1:
-            raise LayerError(f"max_shift = {max_shift} is not possible: an event moves by at least 1 cell.")
+            raise LayerError(f"Invalid max_shift = {max_shift}: must be at least 1.")
         self.max_shift = max_shift
         size = self.kernel_size
-        # Where each stored weight sits in the flattened m x m filter: the middle row from left to right, then the
-        # middle column from top to bottom without the centre it shares with the row.
+        # Index of each stored weight in the flattened m x m filter: the middle row from left to right, then the middle
+        # column from top to bottom without the centre, which is part of the row.
         row = [max_shift * size + column for column in range(size)]
         column = [row * size + max_shift for row in range(size) if row != max_shift]
         self.register_buffer("taps", torch.tensor(row + column, device=device), persistent=False)
@@ -53,7 +53,7 @@ class NoisyEventTranslation(NoisyLayer):
 
     @property
     def kernel_size(self) -> int:
-        """Rows and columns m of the filter."""
+        """Filter size m."""
         return 2 * self.max_shift + 1
 
     def mean_weight(self) -> Tensor:
@@ -61,7 +61,7 @@ class NoisyEventTranslation(NoisyLayer):
         return self.weight
 
     def kernel(self, weight: Tensor) -> Tensor:
-        """The cross of each channel's filter, zeros elsewhere: `[C, 1, m, m]`."""
+        """Each channel's filter with zeros outside the middle row and column: `[C, 1, m, m]`."""
         size = self.kernel_size
         flat = weight.new_zeros(self.channels, size * size).index_copy(1, self.taps, weight)
         return flat.view(self.channels, 1, size, size)

@@ -7,17 +7,17 @@ from evade.layers.noise import Init, NoisyLayer, initial_weight
 
 
 class NoisyEventWeighting(NoisyLayer):
-    """One noisy factor for each channel: an event counts for more, or for less.
+    """One noisy factor for each channel: varies the weight of the event that the channel detects.
 
-    Stores c weights and c sigmas; as a convolution it is 1x1 with a diagonal filter. Keeps shape and dtype of
-    `[B, C, H, W]`; no bias.
+    Stores C weights and C sigmas; equivalent to a 1x1 convolution with a diagonal filter. Shape and dtype of
+    `[B, C, H, W]` do not change; no bias.
 
     Args:
         channels: channels in and out.
         sigma_init: initial relative noise of every weight.
-        init: `"identity"` passes the input through unchanged at zero noise; `"random"` starts uniform in [-1, 1].
-        device: where the parameters live.
-        dtype: their type.
+        init: `"identity"` passes the input through unchanged at zero noise; `"random"` is uniform in [-1, 1].
+        device: of the parameters.
+        dtype: of the parameters.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class NoisyEventWeighting(NoisyLayer):
         return self.weight
 
     def kernel(self, weight: Tensor) -> Tensor:
-        """The factors, ready to multiply `[B, C, H, W]`: `[C, 1, 1]`."""
+        """The factors as `[C, 1, 1]`, to multiply `[B, C, H, W]`."""
         return weight[:, None, None]
 
     def convolve(self, x: Tensor, kernel: Tensor) -> Tensor:

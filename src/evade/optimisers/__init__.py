@@ -1,4 +1,4 @@
-"""The optimisers of T2T SimPLe, and the guarded update around them."""
+"""The optimisers of T2T SimPLe, one update with checks, and saving their state."""
 
 from evade.optimisers.adafactor import Adafactor, Schedule, warmup_constant, warmup_rsqrt
 from evade.optimisers.adam import TensorFlowAdam

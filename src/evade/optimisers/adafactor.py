@@ -1,7 +1,7 @@
-"""Adafactor as the original program runs it, with its learning-rate schedules.
+"""Adafactor as in T2T SimPLe, with its learning-rate schedules.
 
-`torch.optim.Adafactor` is not that: it factors convolution kernels over rows and columns of the filter, and caps
-the learning rate.
+`torch.optim.Adafactor` differs: it factors convolution kernels over rows and columns of the filter, and caps the
+learning rate.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,10 +13,10 @@ from torch import Tensor, nn
 DECAY_EXPONENT = 0.8
 SQUARE_FLOOR = 1e-30
 PARAMETER_SCALE_FLOOR = 1e-3
-"""Constants of the original, which are also the Adafactor paper's (Shazeer and Stern 2018)."""
+"""Constants of T2T SimPLe, the same as in the Adafactor paper (Shazeer and Stern 2018)."""
 
 Schedule = Callable[[int], float]
-"""From the number of updates made so far to the next update's learning rate."""
+"""From the number of updates so far to the learning rate of the next update."""
 
 
 def warmup_rsqrt(constant: float, warmup: int) -> Schedule:
@@ -32,12 +32,12 @@ def warmup_constant(constant: float, warmup: int) -> Schedule:
 class Adafactor(torch.optim.Optimizer):
     """Factored second moments, updates clipped to RMS 1 and scaled by each variable's own RMS; no momentum.
 
-    Variables with two or more axes keep one running mean over the first and one over the second axis (which are
-    the channels in and out, for every tap of a convolution) instead of one moment for every weight.
+    Variables with two or more axes have one running mean over the first and one over the second axis (input and output
+    channels; separately for every position of a convolution's filter) instead of one moment for every weight.
 
     Args:
-        parameters: what to train.
-        schedule: the relative learning rate by number of updates made.
+        parameters: to train.
+        schedule: relative learning rate by the number of updates so far.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter], schedule: Schedule) -> None:
@@ -46,7 +46,7 @@ class Adafactor(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]  # a closure is never needed here
-        """Make one update from the gradients in place."""
+        """Make one update from the current gradients."""
         for group in self.param_groups:
             made = group["num_updates"]
             decay = 1 - (made + 1) ** -DECAY_EXPONENT
@@ -60,7 +60,7 @@ class Adafactor(torch.optim.Optimizer):
             group["num_updates"] = made + 1
 
     def _normalise(self, parameters: list[Tensor], decay: float) -> list[Tensor]:
-        """Divide gradients by their running root mean squares, after adding them to the running means."""
+        """Add the gradients to the running mean squares, then divide them by their roots."""
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         squares = torch._foreach_add(torch._foreach_mul(gradients, gradients), SQUARE_FLOOR)
         values = [_mean_squares(square) for square in squares]
@@ -76,7 +76,7 @@ def _rms(tensors: list[Tensor]) -> Tensor:
 
 
 def _mean_squares(square: Tensor) -> dict[str, Tensor]:
-    """What the running means take in of a variable's squared gradient."""
+    """From a variable's squared gradient to the values its running means average."""
     if square.dim() < 2:
         return {"moment": square}
     return {"over_second": square.mean(1), "over_first": square.mean(0)}
@@ -90,7 +90,7 @@ def _moments(state: dict[str, Tensor], values: dict[str, Tensor]) -> list[Tensor
 
 
 def _inverse_root(moments: list[Tensor]) -> Tensor:
-    """One over the root of a variable's second moment, put together again where it is kept in factors."""
+    """One over the root of a variable's second moment, reconstructed from its factors if it has two."""
     if len(moments) == 1:
         return moments[0].rsqrt()
     over_second, over_first = moments

@@ -1,4 +1,4 @@
-"""Adam as TensorFlow computes it, with the original's constants."""
+"""Adam as TensorFlow computes it, with T2T SimPLe's constants."""
 
 import math
 from collections.abc import Iterable
@@ -9,18 +9,18 @@ from torch import nn
 
 BETAS = (0.85, 0.997)
 EPSILON = 1e-6
-"""The original's defaults for every policy."""
+"""T2T SimPLe's defaults for every policy."""
 
 
 class TensorFlowAdam(torch.optim.Adam):
     """Adam with epsilon added to the root of the *uncorrected* second moment.
 
-    PyTorch adds epsilon after the bias correction, so the same formula needs an epsilon that shrinks over the
-    first updates: epsilon / sqrt(1 - beta2 ** update). With beta2 = 0.997 that is 18 times larger at the start, and
-    small gradients move by less.
+    PyTorch adds epsilon after the bias correction, so the same formula needs an epsilon that shrinks over the first
+    updates: epsilon / sqrt(1 - beta2 ** update). With beta2 = 0.997 it starts 18 times larger, which makes the first
+    updates from small gradients smaller.
 
     Args:
-        parameters: what to train.
+        parameters: to train.
         learning_rate: the step size.
     """
 
@@ -30,7 +30,7 @@ class TensorFlowAdam(torch.optim.Adam):
             group["num_updates"] = 0
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]  # a closure is never needed here
-        """Make one update from the gradients in place."""
+        """Make one update from the current gradients."""
         for group in self.param_groups:
             group["num_updates"] += 1
             group["eps"] = EPSILON / math.sqrt(1 - BETAS[1] ** group["num_updates"])

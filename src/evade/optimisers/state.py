@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """All moments by `<parameter number>.<name>`."""
+    """All moments, named `<parameter number>.<name>`."""
     state = optimiser.state_dict()["state"]
     return {f"{number}.{name}": value for number, moments in state.items() for name, value in moments.items()}
 
@@ -22,14 +22,14 @@ def optimiser_values(optimiser: torch.optim.Optimizer) -> list[dict[str, Any]]:
 def restore_optimiser(
     optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]
 ) -> None:
-    """Bring back what the two functions above gave, into an optimiser of the same parameters."""
+    """Restore the results of the two functions above into an optimiser of the same parameters."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition(".")
         state.setdefault(int(number), {})[name] = _laid_out_as(parameters[int(number)], value)
     groups = optimiser.state_dict()["param_groups"]
-    # JSON has lists where PyTorch has tuples (Adam's betas).
+    # JSON turns tuples (Adam's betas) into lists.
     restored = [
         {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()} for kept in values
     ]
@@ -39,7 +39,7 @@ def restore_optimiser(
 
 
 class SavedOptimiser:
-    """Something that owns an optimiser and is saved with it (`interfaces.Savable`)."""
+    """Base of a part whose whole state to save is one optimiser (`interfaces.Savable`)."""
 
     def __init__(self, optimiser: torch.optim.Optimizer) -> None:
         self.optimiser = optimiser
@@ -53,10 +53,10 @@ class SavedOptimiser:
         return optimiser_values(self.optimiser)
 
     def restore(self, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]) -> None:
-        """Bring back the optimiser's state."""
+        """Restore the optimiser's state."""
         restore_optimiser(self.optimiser, tensors, values)
 
 
 def _laid_out_as(parameter: Tensor, value: Tensor) -> Tensor:
-    """A moment in its parameter's own memory format: mixed ones could round differently from the first run's."""
+    """A moment in its parameter's memory format, because with another one a resumed run may round differently."""
     return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value

@@ -1,4 +1,4 @@
-"""One guarded optimiser update, the same for world model and policy."""
+"""One optimiser update with gradient clipping and a check for divergence, for world models and policies."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from evade.errors import TrainingDiverged
 def update(optimiser: torch.optim.Optimizer, loss: Tensor, max_gradient_norm: float) -> Tensor:
     """Compute gradients, clip them to a global norm, make one optimiser step.
 
-    A loss or gradient that is not finite raises `TrainingDiverged` before any weight is touched.
+    A loss or gradient that is not finite raises `TrainingDiverged` before any weight changes.
 
     Args:
-        optimiser: owns the parameters.
+        optimiser: of the parameters to update.
         loss: scalar.
-        max_gradient_norm: longer gradients are scaled down to this.
+        max_gradient_norm: gradients are clipped to this global norm.
 
     Returns:
         The gradient's norm before clipping, a scalar.
@@ -28,8 +28,8 @@ def update(optimiser: torch.optim.Optimizer, loss: Tensor, max_gradient_norm: fl
     norm = global_norm(gradients)
     if not torch.isfinite(norm):
         raise TrainingDiverged(
-            f"the loss is {loss.item()} and its gradient has norm {norm.item()}, so this update was refused and the "
-            f"weights are as before: resume from the last checkpoint with a smaller learning rate."
+            f"Invalid loss = {loss.item()} with gradient norm {norm.item()}: must be finite. No weight has changed, "
+            f"because this update was refused. Resume from the last checkpoint with a smaller learning rate."
         )
     torch._foreach_mul_(gradients, (max_gradient_norm / norm).clamp_max(1.0))
     optimiser.step()
@@ -37,10 +37,10 @@ def update(optimiser: torch.optim.Optimizer, loss: Tensor, max_gradient_norm: fl
 
 
 def global_norm(tensors: Sequence[Tensor]) -> Tensor:
-    """The Euclidean norm of all entries together, a scalar.
+    """The Euclidean norm of all entries of all tensors, a scalar.
 
-    Taken as a norm of norms: in one go, float32 sums over a kernel of two million weights are off by 3e-5, which the
-    golden numbers of the full-size policy show.
+    Computed as a norm of norms, because a single float32 sum over a kernel of two million weights is off by 3e-5, too
+    much for the golden values of the full-size policy.
     """
     norms = [torch.linalg.vector_norm(each, dim=tuple(range(1, each.dim())) or None) for each in tensors]
     total: Tensor = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(norm) for norm in norms]))

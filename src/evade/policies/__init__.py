@@ -1,1 +1,1 @@
-"""Policies, acting, rollouts, and the learners that improve policies. `build` is the one place that knows the kinds."""
+"""Policies, acting, rollouts, and learners that improve policies. `build` is the only module that knows the kinds."""

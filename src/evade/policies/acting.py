@@ -1,4 +1,4 @@
-"""From observations to actions: the one path by which every policy acts, in games and in dreams."""
+"""From observations to actions; all code that acts, in games and in dreams, uses `act`."""
 
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ from evade.records import PolicyOutput
 
 
 class Decision(NamedTuple):
-    """What a policy does in B games."""
+    """The actions of a policy in B games."""
 
     action: Tensor
     """int64 `[B]`."""
     log_prob: Tensor
-    """float32 `[B]`, of the action under the probabilities it was sampled from."""
+    """float32 `[B]`, of the action at the temperature it was sampled with (at temperature 0: of the policy itself)."""
     value: Tensor
     """float32 `[B]`, of the observation."""
 
@@ -24,14 +24,14 @@ def act(policy: Policy, observation: Tensor, temperature: float, generator: torc
     """Sample actions from the policy's probabilities taken to the power 1 / temperature.
 
     Args:
-        policy: acts and values.
+        policy: gives logits and values.
         observation: uint8 `[B, K, C, H, W]`.
         temperature: 1 for the policy itself, above 1 for more random actions, 0 for the most likely action.
         generator: on the observation's device.
     """
     output = policy(observation)
     action = choose_action(output.logits, temperature, generator)
-    # At temperature 0 the action is certain, and dividing by it would give NaN.
+    # At temperature 0 the action is certain; dividing by it would give NaN.
     log_probs = torch.log_softmax(output.logits / (temperature or 1.0), -1)
     return Decision(action, log_probs.gather(1, action.unsqueeze(1)).squeeze(1), output.value)
 
@@ -44,7 +44,7 @@ def choose_action(logits: Tensor, temperature: float, generator: torch.Generator
 
 
 class RandomPolicy(nn.Module):
-    """Every action equally likely: the zero of every table."""
+    """Chooses every action with equal probability; the baseline of normalised scores."""
 
     num_frames = 1
 

@@ -1,4 +1,4 @@
-"""Generalised advantage estimation as one pure function."""
+"""Generalised advantage estimation (GAE)."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Advantages(NamedTuple):
-    """How much better each action was than expected, and what the value should have been."""
+    """Advantages of the actions, and value targets."""
 
     advantage: Tensor
     """`[T, N]`."""
@@ -27,14 +27,14 @@ def compute_advantages(
 ) -> Advantages:
     """GAE over a rollout of games that may end, or be cut off, at any step.
 
-    A terminated step has no future: neither its successor's value nor later advantages count. A truncated step
-    does have one, which `next_value` stands for, but later advantages belong to another episode. The last step is
-    closed by its `next_value` in any case.
+    A terminated step ends its return: neither its `next_value` nor later advantages count. A truncated step is
+    bootstrapped from its `next_value`, but later advantages belong to another game. The last step is always
+    bootstrapped from its `next_value`, unless terminated.
 
     Args:
-        reward: `[T, N]`, for the action at t.
+        reward: `[T, N]`, of the action at t.
         value: `[T, N]`, of the observation at t.
-        next_value: `[T, N]`, of what the action at t led to, before any reset.
+        next_value: `[T, N]`, of the observation the action at t led to, before any reset.
         terminated: bool `[T, N]`, the action at t ended the game.
         truncated: bool `[T, N]`, the game was cut off after the action at t.
         discount: gamma.
@@ -51,6 +51,6 @@ def compute_advantages(
 
 
 def normalise(advantage: Tensor) -> Tensor:
-    """To mean 0 and deviation 1 over the whole rollout."""
+    """Scale to mean 0 and standard deviation 1 over the whole rollout."""
     deviation, mean = torch.std_mean(advantage, correction=0)
     return (advantage - mean) / (deviation + 1e-8)

@@ -1,4 +1,4 @@
-"""The one place that knows the kinds of policies and learners: from settings and a game to both."""
+"""Builds policies and learners; the only module that knows their kinds."""
 
 import math
 from collections.abc import Callable
@@ -18,21 +18,21 @@ _LEARNERS: dict[type[KindSettings], Callable[[Any, Any], PolicyLearner]] = {}
 
 
 def register_policy(settings: type[PolicyConfig], build: Callable[[Any, GameSpec, int], Policy]) -> None:
-    """Make a kind of policy known, from inside or outside this package.
+    """Register a kind of policy, from inside or outside this package.
 
     Args:
         settings: its settings class, a frozen dataclass that subclasses `PolicyConfig` with a `kind`.
-        build: settings, game and number of stacked frames to a new policy.
+        build: from settings, game and number of stacked frames to a new policy.
     """
     _POLICIES[settings] = build
 
 
 def register_learner(settings: type[LearnerConfig], build: Callable[[Any, Any], PolicyLearner]) -> None:
-    """Make a kind of learner known, from inside or outside this package.
+    """Register a kind of learner, from inside or outside this package.
 
     Args:
         settings: its settings class, a frozen dataclass that subclasses `LearnerConfig` with a `kind`.
-        build: settings and the policy to improve to a new learner.
+        build: from settings and the policy to improve to a new learner.
     """
     _LEARNERS[settings] = build
 
@@ -44,15 +44,16 @@ def build_policy(config: PolicyConfig, game: GameSpec, num_frames: int) -> Polic
 
 
 def build_learner(config: LearnerConfig, policy: Policy) -> PolicyLearner:
-    """What improves a policy by these settings."""
+    """A new learner that improves the policy."""
     learner: PolicyLearner = _find(_LEARNERS, config)(config, policy)
     return learner
 
 
 def _find(builders: dict[type[KindSettings], Callable[..., Any]], config: KindSettings) -> Callable[..., Any]:
     if type(config) not in builders:
+        kind = getattr(config, "kind", None)
         raise ConfigError(
-            f"Invalid {config.family}.kind = {config.kind!r}: nothing builds {type(config).__name__}. "
+            f"Invalid {config.family}.kind = {kind!r}: {type(config).__name__} is not registered. "
             f"Call evade.policies.build.register_{config.family} for it first."
         )
     return builders[type(config)]
@@ -75,7 +76,7 @@ def build_actor_critic(config: ActorCriticConfig, game: GameSpec, num_frames: in
 
 
 def build_ppo(config: PPOConfig, policy: Policy) -> PPO:
-    """PPO with T2T SimPLe's Adam."""
+    """A PPO learner with T2T SimPLe's Adam."""
     return PPO(policy, TensorFlowAdam(policy.parameters(), config.learning_rate), config)
 
 

@@ -13,15 +13,14 @@ from evade.policies.settings import ActorCriticConfig
 from evade.records import PolicyOutput
 
 ORTHOGONAL_GAIN = 1.5
-"""T2T SimPLe's initial gain of every kernel, both heads included: its first policy is not uniform."""
-
+"""T2T SimPLe's gain of every initial kernel, both heads included: the initial policy is not uniform."""
 
 ITERATION_EMBEDDING_SIZE = 32
-"""Columns of T2T SimPLe's table of iterations."""
+"""Columns of T2T SimPLe's iteration embedding."""
 
 
 class SameConv2d(nn.Conv2d):
-    """A strided convolution padded as TensorFlow's SAME: ceil(size / stride) outputs, the odd zero at the far end."""
+    """A strided convolution with TensorFlow's SAME padding: an odd zero is added at the bottom or right."""
 
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C_in, H, W]` to `[B, C_out, ceil(H / stride), ceil(W / stride)]`."""
@@ -36,14 +35,14 @@ class SameConv2d(nn.Conv2d):
 
 
 class ActorCritic(nn.Module):
-    """T2T SimPLe's policy and value network, and by its settings the small one for MinAtar.
+    """T2T SimPLe's policy and value network, or a smaller one for MinAtar, depending on the settings.
 
     Args:
         config: convolutions and hidden units.
-        num_frames: how many of an observation's last frames it sees.
-        in_channels: channels of the frames it sees, together.
+        num_frames: number K of an observation's last frames it uses.
+        in_channels: channels of these frames together, K * C.
         levels: values one channel of one cell can take; the input is scaled to [0, 1].
-        num_features: cells times channels of the last convolution's output.
+        num_features: rows * columns * channels of the last convolution's output.
         num_actions: size of the action set.
     """
 
@@ -81,8 +80,8 @@ class ActorCritic(nn.Module):
         """Action logits and value.
 
         Args:
-            observation: uint8 (or bool) `[B, K, C, H, W]`; of more frames than it sees, the last ones count.
-            iteration: int64 `[B]`, rows of the iteration table where the network has one; 0, "unknown", if None.
+            observation: uint8 (or bool) `[B, K, C, H, W]`; only the last `num_frames` frames are used.
+            iteration: int64 `[B]`, rows of the iteration embedding if the network has one; 0 ("unknown") if None.
         """
         with self._autocast(observation):
             features = self._convolve(observation)
@@ -99,26 +98,26 @@ class ActorCritic(nn.Module):
 
     def _convolve(self, observation: Tensor) -> Tensor:
         """The dense layer's input, `[B, features]`."""
-        x = self._look(observation).flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
+        x = self._last_frames(observation).flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
         x = x.contiguous(memory_format=torch.channels_last)
         for convolution in self.convolutions:
             x = F.relu(convolution(x), inplace=True)
-        # Rows, columns, channels: T2T SimPLe's order, and the one channels-last memory already has.
+        # Rows, columns, channels: T2T SimPLe's order, and that of channels-last memory.
         features = x.permute(0, 2, 3, 1).flatten(1)
         needed = self.dense.in_features - (0 if self.iteration_embedding is None else ITERATION_EMBEDDING_SIZE)
         if features.shape[1] != needed:
             raise ShapeError(
-                f"frames of {observation.shape[3]} x {observation.shape[4]} give {features.shape[1]} features, but "
-                f"this policy was made for {needed}: use the frame size it was built with."
+                f"Invalid frames of {observation.shape[3]} x {observation.shape[4]}: must give {needed} features, not "
+                f"{features.shape[1]}. Use the frame size this policy was built for."
             )
         return features
 
-    def _look(self, observation: Tensor) -> Tensor:
-        """The frames that count."""
+    def _last_frames(self, observation: Tensor) -> Tensor:
+        """The frames that the network uses."""
         needed = self.in_channels
         if observation.dim() != 5 or needed % observation.shape[2] or needed > observation.shape[1:3].numel():
             raise ShapeError(
-                f"the observation has shape {tuple(observation.shape)}, but this policy takes [batch, frames, "
-                f"channels, height, width] with {needed} frames x channels."
+                f"Invalid observation of shape {tuple(observation.shape)}: must be [batch, frames, channels, height, "
+                f"width] with {needed} frames x channels."
             )
         return observation[:, -(needed // observation.shape[2]) :]

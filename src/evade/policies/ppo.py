@@ -1,4 +1,4 @@
-"""Proximal policy optimisation: the clipped losses, one update, and the passes over a rollout."""
+"""Proximal policy optimisation (PPO): the losses, one update, and the epochs over a rollout."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from evade.records import Loss, PolicyOutput, Rollout
 
 
 class Minibatch(NamedTuple):
-    """What one update learns from; any leading axes, the same for all fields."""
+    """The data of one update; any leading axes, the same for all fields."""
 
     observation: Tensor
     """uint8 `[..., K, C, H, W]`."""
@@ -25,15 +25,15 @@ class Minibatch(NamedTuple):
     advantage: Tensor
     """`[...]`, normalised."""
     returns: Tensor
-    """`[...]`, what the value should be."""
+    """`[...]`, the value targets."""
 
 
 def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PPOConfig) -> Loss:
-    """Clipped policy loss, squared value error and entropy bonus, with their coefficients.
+    """Clipped policy loss, squared value error and entropy bonus, weighted by their coefficients.
 
     Args:
         output: the network's logits `[..., A]` and value `[...]` for the minibatch.
-        minibatch: everything but its observations is used.
+        minibatch: its observations are not used.
         config: clip range and coefficients.
     """
     log_probs = torch.log_softmax(output.logits, dim=-1)
@@ -73,9 +73,9 @@ def ppo_update(
 
 
 def minibatch_times(num_times: int, config: PPOConfig, generator: torch.Generator) -> Iterator[Tensor]:
-    """Shuffled time indices for all epochs, cut into full minibatches; an incomplete one at the end is dropped.
+    """Shuffled time indices of all epochs, split into full minibatches; an incomplete one at the end is dropped.
 
-    A rollout of 49 transitions with 3 epochs and minibatches of 20 gives 7 of them, as in T2T SimPLe.
+    A rollout of 49 steps with 3 epochs and minibatches of 20 gives 7 minibatches, as in T2T SimPLe.
     """
     size = config.minibatch_times
     config.check_rollout("the rollout's length", num_times)
@@ -91,7 +91,7 @@ def improve(
     config: PPOConfig,
     generator: torch.Generator,
 ) -> dict[str, Tensor]:
-    """PPO's epochs over one rollout: advantages once, normalised over the whole rollout, then the minibatches.
+    """PPO's epochs over one rollout; advantages are computed once and normalised over the whole rollout.
 
     Args:
         policy: improved in place.
@@ -101,7 +101,7 @@ def improve(
         generator: shuffles the time indices.
 
     Returns:
-        Each metric's mean over the updates.
+        The mean of each metric over the updates.
     """
     estimate = compute_advantages(
         rollout.reward,
@@ -123,7 +123,7 @@ def improve(
 
 
 class PPO(SavedOptimiser):
-    """The learner: PPO on one policy.
+    """Improves one policy by PPO.
 
     Args:
         policy: improved in place.
@@ -136,5 +136,5 @@ class PPO(SavedOptimiser):
         self.policy, self.config = policy, config
 
     def improve(self, rollout: Rollout, generator: torch.Generator) -> dict[str, Tensor]:
-        """PPO's epochs over one rollout; the mean of each metric."""
+        """PPO's epochs over one rollout; returns the mean of each metric over the updates."""
         return improve(self.policy, self.optimiser, rollout, self.config, generator)

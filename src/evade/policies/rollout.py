@@ -1,4 +1,4 @@
-"""Acting in any environment for a number of steps, and keeping what PPO needs."""
+"""Rollouts: act in any environment for a number of steps, and record what a learner needs."""
 
 from collections.abc import Callable
 
@@ -19,21 +19,20 @@ def roll_out(
     temperature: float = 1.0,
     on_step: Callable[[int], None] = lambda done: None,
 ) -> Rollout:
-    """Begin all games and play them for `num_steps`, sampling from the policy.
+    """Reset all games and play them for `num_steps`, sampling actions from the policy.
 
-    Nothing in the loop waits for the device: buffers are made once, and no tensor is read on the host.
+    The loop never waits for the device: buffers are allocated once, and no tensor is read on the host.
 
     Args:
-        policy: acts and values; only the frames it sees are kept.
+        policy: only the frames it uses (`num_frames`) are recorded.
         env: N games or dreams.
         num_steps: T.
         generator: on the observations' device.
         temperature: as in `act`.
-        on_step: called after each step with the number of steps of all games so far.
+        on_step: called after each step with the number of steps so far, summed over all games.
 
     Returns:
-        `[T, N]` steps; the last one is closed by the value of where it led. Log-probabilities are those the actions
-        were sampled with, so that PPO's ratios are right at any temperature.
+        `[T, N]` steps. Log-probabilities include the temperature, so that PPO's ratios are right at any temperature.
     """
     kept = slice(-policy.num_frames, None)
     observation = env.reset()[:, kept]
@@ -59,14 +58,14 @@ def roll_out(
 
 
 def _unless_cut_off(kept: Tensor, following: Tensor, truncated: Tensor) -> Tensor:
-    """The next observation's value, but for games that were cut off, whose last observation has been valued."""
+    """The next observation's value; for truncated games that of their final observation, computed before."""
     return torch.where(truncated, kept, following)
 
 
 def slice_rollout(rollout: Rollout, num_slices: int) -> Rollout:
-    """Cut each game's T steps into `num_slices` segments that count as games: `[T, N]` to `[T / slices, N * slices]`.
+    """Split each game's T steps into `num_slices` shorter games: `[T, N]` to `[T / slices, N * slices]`.
 
-    Every segment is closed by its own `next_value`, so nothing is lost but advantages across the cuts.
+    Each of them is bootstrapped from its own `next_value`; only advantages across the cuts are lost.
     """
     return Rollout(
         *(

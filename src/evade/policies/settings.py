@@ -1,4 +1,4 @@
-"""Settings of the policy network and of the learner that improves it, one class for each kind. No torch here."""
+"""Settings of policies and of the learners that improve them, one class for each kind. No torch here."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,20 +8,25 @@ from evade.kinds import KindSettings
 
 
 class PolicyConfig(KindSettings, family="policy"):
-    """The settings of a policy of any kind."""
+    """Base of the settings of all policies; `evade.policies.build` builds each kind."""
 
     def check_frames(self, num_frames: int) -> None:
-        """Raise a `ConfigError` if observations of `num_frames` frames do not suit this policy."""
+        """Raise a `ConfigError` if this policy cannot use observations of `num_frames` frames."""
 
 
 class LearnerConfig(KindSettings, family="learner"):
-    """The settings of a learner of any kind: what improves a policy on rollouts."""
+    """Base of the settings of all learners (of a policy, on rollouts); `evade.policies.build` builds each kind."""
 
     def check_rollout(self, field: str, num_steps: int) -> None:
-        """Raise a `ConfigError` if rollouts of `num_steps`, which the setting `field` says, do not suit this learner."""
+        """Raise a `ConfigError` if this learner cannot use rollouts of `num_steps` steps.
+
+        Args:
+            field: the setting that `num_steps` comes from, for the message.
+            num_steps: length of a rollout.
+        """
 
     def num_updates(self, num_steps: int) -> int:
-        """How many updates a rollout of `num_steps` gives; the learner's cost is proportional to it."""
+        """Number of updates on a rollout of `num_steps`; the learner's cost is proportional to it."""
         return 1
 
 
@@ -32,27 +37,27 @@ class ActorCriticConfig(PolicyConfig, kind="actor-critic"):
     filters: tuple[int, ...] = (32, 32)
     """Output channels of each convolution. T2T SimPLe: two of 32."""
     num_frames: int | None = None
-    """The policy sees the last N frames of an observation; None for all of them (T2T SimPLe). Few make PPO cheap where
-    one frame tells nearly all, though the world model may need many to predict what the game's timers will do."""
+    """The policy uses the last N frames of an observation; None for all of them (T2T SimPLe). Fewer frames make PPO
+    cheaper where one frame shows nearly the whole state, even if the world model needs more to predict timers."""
     kernel_size: int = 5
     """Rows and columns of each convolution's kernel. T2T SimPLe: 5."""
     stride: int = 2
     """Stride of each convolution. T2T SimPLe: 2."""
     hidden_size: int = 128
-    """Units of the dense layer under both heads. T2T SimPLe: 128."""
+    """Units of the dense layer that both heads share. T2T SimPLe: 128."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Number type of the convolutions and the dense layer. T2T SimPLe: float32. With bfloat16, weights, both heads and
-    all of the learner's arithmetic stay float32."""
+    """Dtype of the convolutions and the dense layer. T2T SimPLe: float32. With bfloat16, weights, both heads and the
+    learner stay float32."""
     num_iteration_embeddings: int = 0
-    """Rows of a table that tells the dense layer the iteration (row 0: unknown); 0 for none. The last release of
-    T2T SimPLe has 32 such rows, the release of its paper has none, so none is the default."""
+    """Rows of an embedding of the iteration (row 0: unknown), an input of the dense layer; 0 for no embedding. The last
+    release of T2T SimPLe has 32 rows; the release used for its paper has none, so 0 is the default."""
 
     def __post_init__(self) -> None:
         require(
             bool(self.filters) and all(count >= 1 for count in self.filters),
             "policy.filters",
             self.filters,
-            "must name at least one convolution, each with at least 1 filter",
+            "must have at least one convolution, each with at least 1 filter",
         )
         require_choice("policy.precision", self.precision, ("float32", "bfloat16"))
         frames = self.num_frames
@@ -61,7 +66,7 @@ class ActorCriticConfig(PolicyConfig, kind="actor-critic"):
         require_fields(self, "policy", "num_iteration_embeddings", finite_not_negative, "must not be negative")
 
     def check_frames(self, num_frames: int) -> None:
-        """The policy cannot see more frames than an observation has."""
+        """Raise a `ConfigError` if the policy needs more frames than an observation has."""
         rule = f"must not exceed env.num_frames = {num_frames}"
         require(self.num_frames is None or self.num_frames <= num_frames, "policy.num_frames", self.num_frames, rule)
 
@@ -85,7 +90,7 @@ class PPOConfig(LearnerConfig, kind="ppo"):
     minibatch_times: int = 20
     """Time indices per minibatch, each with all environments of the rollout. T2T SimPLe: 20."""
     learning_rate: float = 1e-4
-    """Adam's step size, in dreams and in the game. T2T SimPLe: 1e-4, constant."""
+    """Adam's learning rate, in dreams and in the game. T2T SimPLe: 1e-4, constant."""
     max_gradient_norm: float = 0.5
     """Gradients are scaled down to this global norm. T2T SimPLe: 0.5."""
 
@@ -99,7 +104,7 @@ class PPOConfig(LearnerConfig, kind="ppo"):
         require_fields(self, "learner", rates, finite_positive, "must be finite and positive")
 
     def check_rollout(self, field: str, num_steps: int) -> None:
-        """The epochs over a rollout must fill at least one minibatch."""
+        """Raise a `ConfigError` if the epochs over a rollout do not fill one minibatch."""
         rule = f"{self.epochs} epochs over {num_steps} steps ({field}) must fill at least one minibatch"
         require(self.num_updates(num_steps) >= 1, "learner.minibatch_times", self.minibatch_times, rule)
 

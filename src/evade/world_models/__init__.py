@@ -1,1 +1,1 @@
-"""World models. `build` is the one place that knows the kinds; everything else meets them at `interfaces.WorldModel`."""
+"""World models. `build` is the only module that knows the kinds; all other code uses `interfaces.WorldModel`."""

@@ -1,6 +1,6 @@
-"""The pieces of SimPLe's U-net: input, position signals, stages, action conditioning.
+"""The building blocks of SimPLe's U-net: input, position signals, stages, action conditioning.
 
-Activations are `[B, C, H, W]`, best kept in channels-last memory: layer norm and the dense heads work on the
+Activations are `[B, C, H, W]`, preferably in channels-last memory: layer norm and the dense heads work on the
 channels of one cell.
 """
 
@@ -15,7 +15,7 @@ from evade.world_models.transposed import ConvTranspose2d
 
 
 def initialise(module: nn.Module) -> None:
-    """The original's start: every kernel uniform with variance scaling 1.3 over the mean fan, every bias zero."""
+    """T2T SimPLe's initial weights: uniform kernels with variance scaling 1.3 (mode "fan_avg"), zero biases."""
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear):
             out_and_in = layer.weight.shape[0] + layer.weight.shape[1]
@@ -27,14 +27,14 @@ def initialise(module: nn.Module) -> None:
 
 
 class Activation(nn.Module):
-    """ReLU, or belu: of each pair of adjacent channels the first goes through ELU, the second through -ELU(-x)."""
+    """ReLU, or belu: ELU(x) on even channels and -ELU(-x) on odd ones."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
         self.kind = kind
 
     def forward(self, x: Tensor) -> Tensor:
-        """Element-wise; the shape stays."""
+        """`[B, C, H, W]` to the same shape."""
         if self.kind == "relu":
             return F.relu(x)
         return torch.stack([F.elu(x[:, 0::2]), -F.elu(-x[:, 1::2])], dim=2).flatten(1, 2)
@@ -45,11 +45,11 @@ class Activation(nn.Module):
 
 
 class Standardise(nn.Module):
-    """Each channel of each frame to mean 0 and deviation 1 over its cells; nearly constant ones are not blown up."""
+    """Scale each channel of each frame to mean 0 and standard deviation 1 over its cells."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """`[B, C, H, W]` to the same shape; deviations below 1 / sqrt(H * W) count as that."""
-        # In two passes: torch's var_mean goes number by number and takes 18 times as long.
+        """`[B, C, H, W]` to the same shape; the divisor is at least 1 / sqrt(H * W), for channels that hardly vary."""
+        # Two passes, because torch.var_mean is not vectorised over these axes and takes 18 times as long.
         centred = x - x.mean(dim=(2, 3), keepdim=True)
         deviation = centred.square().mean(dim=(2, 3), keepdim=True).sqrt()
         floor = 1 / math.sqrt(x.shape[2] * x.shape[3])
@@ -57,7 +57,7 @@ class Standardise(nn.Module):
 
 
 class PositionSignal(nn.Module):
-    """Adds sines and cosines of row and column at several frequencies, so that convolutions know where they are."""
+    """Adds sines and cosines of row and column at several frequencies, so that convolutions can use the position."""
 
     signal: Tensor
 
@@ -72,11 +72,11 @@ class PositionSignal(nn.Module):
         return x + self.signal
 
     def _compute(self, x: Tensor) -> None:
-        # Kept for the size seen last, which is always the same one in practice. Inference mode is left because a
-        # tensor made inside it could not be used for training later.
+        # Cached for the last size, which does not change in practice. Inference mode is disabled because a tensor made
+        # in it could not be used for training later.
         with torch.inference_mode(False), torch.no_grad():
             signal = position_signal(x.shape[1], x.shape[2], x.shape[3]).to(x)
-            # In the memory order of the activations; adding across orders takes 7 times as long.
+            # In the memory format of the activations; adding different formats takes 7 times as long.
             self.signal = signal.unsqueeze(0).contiguous(memory_format=torch.channels_last).squeeze(0)
 
 
@@ -91,7 +91,7 @@ def position_signal(channels: int, height: int, width: int) -> Tensor:
 
 
 class CellNorm(nn.Module):
-    """Layer norm over the channels of each cell, with a learnt scale and shift for each channel."""
+    """Layer norm over the channels of each cell, with a learned scale and shift for each channel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -101,13 +101,13 @@ class CellNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C, H, W]` to the same shape."""
         cells = x.permute(0, 2, 3, 1)
-        # The statistics are float32 whatever the type; on some devices autocast leaves the result in float32 too.
+        # Statistics are always float32; on some devices autocast also returns float32.
         normed = F.layer_norm(cells, self.weight.shape, self.weight, self.bias, eps=1e-6).to(x.dtype)
         return normed.permute(0, 3, 1, 2)
 
 
 class ActionEmbedding(nn.Module):
-    """A vector for each action; that of action 0, the no-op, is zero and never learnt."""
+    """A learned vector for each action; that of action 0, the no-op, is always zero."""
 
     def __init__(self, num_actions: int, size: int) -> None:
         super().__init__()
@@ -120,14 +120,14 @@ class ActionEmbedding(nn.Module):
             rows = F.embedding(action, self.weight)
         except IndexError:
             raise ActionError(
-                f"actions from {action.min().item()} to {action.max().item()} were given, but this network knows "
-                f"the actions 0 to {num_actions - 1}: check that game and network belong together."
+                f"Invalid actions from {action.min().item()} to {action.max().item()}: must be 0 to "
+                f"{num_actions - 1}. Use the network with the game it was built for."
             ) from None
         return rows * ((action != 0).to(rows.dtype) * math.sqrt(size)).unsqueeze(1)
 
 
 class ActionInjection(nn.Module):
-    """Lets the action gate and shift every channel: x * sigmoid(M a) + S a."""
+    """The action gates and shifts every channel: x * sigmoid(M a) + S a."""
 
     def __init__(self, action_size: int, channels: int) -> None:
         super().__init__()
@@ -142,13 +142,13 @@ class ActionInjection(nn.Module):
 
 
 class Dropout(nn.Module):
-    """Dropout that takes four decisions from each 64-bit random number.
+    """Dropout that uses one 64-bit random number for four values.
 
-    Drawing one number for each value was 6 % of a fit step at the paper's size. The probability is kept to 1 / 65536,
-    and the values that stay are scaled for the probability that is really used, so that their mean is right.
+    Sampling one number for each value was 6 % of a fit step at the paper's size. The probability is rounded to a
+    multiple of 1 / 65536, and the kept values are scaled by the rounded probability, so that the mean is exact.
 
     Args:
-        probability: of a value to become zero while fitting, below 1.
+        probability: of setting a value to zero in training mode, below 1.
     """
 
     def __init__(self, probability: float) -> None:
@@ -160,7 +160,7 @@ class Dropout(nn.Module):
         """`[B, C, H, W]` to the same shape; random numbers from torch's global generator."""
         if not self.training or self.probability == 0:
             return x
-        # A compiler draws its numbers in the same loop that uses them.
+        # A compiler samples in the same loop that uses the numbers.
         if torch.compiler.is_compiling():
             return F.dropout(x, self.probability)
         batch, channels, height, width = x.shape
@@ -175,7 +175,7 @@ class Dropout(nn.Module):
 
 
 class LocalLayer(nn.Module):
-    """Looks at each cell's neighbours at full resolution: action, 3x3 convolution, activation, residual, norm."""
+    """A residual 3x3 convolution at full resolution: action, convolution, activation, residual, norm."""
 
     def __init__(self, channels: int, action_size: int, activation: str) -> None:
         super().__init__()
@@ -223,13 +223,13 @@ class UpStage(nn.Module):
         self.position = PositionSignal()
 
     def forward(self, x: Tensor, skip: Tensor, action: Tensor, convolution: nn.Module | None = None) -> Tensor:
-        """Up to the skip's size.
+        """Upsample to the size of the skip connection.
 
         Args:
             x: `[B, C_in, h, w]`.
-            skip: `[B, C_out, H, W]`, what the matching down stage started from; 2h - 1 <= H <= 2h, W alike.
+            skip: `[B, C_out, H, W]`, the input of the matching down stage; 2h - 1 <= H <= 2h, same for W.
             action: `[B, action_size]`.
-            convolution: used in place of the stage's own one (the reward path's noisy one).
+            convolution: replaces the stage's own one (used by the reward path for its noisy one).
 
         Returns:
             `[B, C_out, H, W]`.
@@ -241,8 +241,8 @@ class UpStage(nn.Module):
 
 
 def _crop(x: Tensor, like: Tensor) -> Tensor:
-    # By padding with less than nothing: a slice's gradient is not channels-last, and ReLU's, which follows, then takes
-    # 6 times as long.
+    # By negative padding: the gradient of a slice is not channels-last, and the gradient of the ReLU before it then
+    # takes 6 times as long.
     rows, columns = like.shape[2] - x.shape[2], like.shape[3] - x.shape[3]
     return F.pad(x, (0, columns, 0, rows)) if rows or columns else x
 

@@ -1,4 +1,4 @@
-"""The one place that knows the kinds of world models: from settings and a game to a model and its fitter."""
+"""Builds world models and their fitters; the only module that knows the kinds of world models."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from evade.world_models.settings import DeterministicConfig, WorldModelConfig
 
 
 class Builders(NamedTuple):
-    """How one kind of world model is made."""
+    """How one kind of world model is built."""
 
     build_model: Callable[[Any, GameSpec, int], WorldModel]
     """From its settings, a game and the number of frames in an observation; weights from torch's global generator."""
@@ -29,12 +29,12 @@ def register_world_model(
     build_model: Callable[[Any, GameSpec, int], WorldModel],
     build_fitter: Callable[[Any, Any], Fitter],
 ) -> None:
-    """Make a kind of world model known, from inside or outside this package.
+    """Register a kind of world model, from inside or outside this package.
 
     Args:
         settings: its settings class, a frozen dataclass that subclasses `WorldModelConfig` with a `kind`.
-        build_model: settings, game and number of stacked frames to a new model.
-        build_fitter: settings and model to what fits it.
+        build_model: from settings, game and number of stacked frames to a new model.
+        build_fitter: from settings and model to its fitter.
     """
     _BUILDERS[settings] = Builders(build_model, build_fitter)
 
@@ -45,14 +45,15 @@ def build_world_model(config: WorldModelConfig, game: GameSpec, num_frames: int)
 
 
 def build_fitter(config: WorldModelConfig, model: WorldModel) -> Fitter:
-    """What fits a model of these settings."""
+    """A new fitter for a model of these settings."""
     return _find(config).build_fitter(config, model)
 
 
 def _find(config: WorldModelConfig) -> Builders:
     if type(config) not in _BUILDERS:
+        kind = getattr(config, "kind", None)
         raise ConfigError(
-            f"Invalid world_model.kind = {config.kind!r}: nothing builds {type(config).__name__}. "
+            f"Invalid world_model.kind = {kind!r}: {type(config).__name__} is not registered. "
             f"Call evade.world_models.build.register_world_model for it first."
         )
     return _BUILDERS[type(config)]
@@ -74,7 +75,7 @@ def build_deterministic(config: DeterministicConfig, game: GameSpec, num_frames:
 def build_deterministic_fitter(
     config: DeterministicConfig, model: DeterministicWorldModel
 ) -> GradientFitter[DeterministicWorldModel]:
-    """T2T SimPLe's Adafactor with the deterministic model's schedule."""
+    """A fitter with T2T SimPLe's Adafactor and its learning-rate schedule."""
     fit = config.fit
     optimiser = Adafactor(model.parameters(), warmup_rsqrt(fit.learning_rate, fit.warmup_updates))
     return GradientFitter(model, optimiser, fit.max_gradient_norm)

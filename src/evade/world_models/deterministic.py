@@ -31,11 +31,11 @@ from evade.world_models.settings import DeterministicConfig
 
 
 class DeterministicWorldModel(nn.Module):
-    """From stacked frames and an action to the next frame, the reward and, if asked for, the end of the game.
+    """From stacked frames and an action to the next frame, the reward and, with `predicts_end`, the end of the game.
 
-    One class for every size: frames of any height and width (odd ones are padded and cropped), 2 to 256 values for
-    each channel of each cell. The transition path does not know whether there is a reward path: with and without
-    event layers, the same weights give bit for bit the same frames.
+    Works for frames of any height and width (odd ones are padded and cropped) and 2 to 256 values for each channel of
+    each cell. The transition path is independent of the reward path: with and without event layers, the same weights
+    give bit-identical frames.
 
     Args:
         config: sizes, event layers, noise and losses.
@@ -43,8 +43,8 @@ class DeterministicWorldModel(nn.Module):
         channels: channels C of one frame.
         levels: values V one channel of one cell can take.
         num_actions: size of the action set.
-        lowest_reward: the reward that class 0 stands for.
-        num_reward_classes: consecutive whole rewards from there on.
+        lowest_reward: the reward of class 0.
+        num_reward_classes: number of consecutive integer rewards from there on.
     """
 
     is_single: Tensor
@@ -68,7 +68,7 @@ class DeterministicWorldModel(nn.Module):
             not config.keeps_objects or levels == 2,
             "world_model.keeps_objects",
             config.keeps_objects,
-            f"must be False, because this game's cells have {levels} values and not two",
+            f"must be False, because this game's cells have {levels} values and not 2",
         )
         size, depth = config.hidden_size, config.depth
         widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
@@ -97,7 +97,7 @@ class DeterministicWorldModel(nn.Module):
         nn.init.normal_(self.embedding.bias, std=0.01)
         nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
         self.action_embedding = ActionEmbedding(num_actions, size)
-        # Last, so that the same seed gives the same transition path with and without it.
+        # Created last, so that the same seed gives the same transition path with and without it.
         self.reward_path = (
             RewardPath(config.reward, self._event_stages(), depth) if config.reward.event_layers else None
         )
@@ -139,12 +139,12 @@ class DeterministicWorldModel(nn.Module):
         branch = self.config.depth - len(self._event_stages())
         for stage, skip in zip(self.up[:branch], skips[:branch], strict=True):
             x = stage(x, skip, embedded_action)
-        parting = x
+        shared_map = x
         for stage, skip in zip(self._event_stages(), skips[branch:], strict=True):
             x = stage(x, skip, embedded_action)
         reward_map = x
         if self.reward_path is not None:
-            reward_map = self.reward_path(parting, self._event_stages(), skips[branch:], embedded_action)
+            reward_map = self.reward_path(shared_map, self._event_stages(), skips[branch:], embedded_action)
         reward = self.reward_head(bottleneck, reward_map)
         end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
         return x, reward, end
@@ -155,13 +155,13 @@ class DeterministicWorldModel(nn.Module):
         return embedded
 
     def compute_loss(self, batch: Transitions) -> Loss:
-        """Batch in, loss and named metrics out; clipped cross-entropies, each a mean, added up.
+        """The loss of a batch, a weighted sum of mean clipped cross-entropies (and of the KL term), with named metrics.
 
-        In training mode pixel noise and dropout are on. The event layers' noise follows their own mode: `resample` is
-        the one for fitting.
+        Pixel noise and dropout are on in training mode. The event layers' noise follows their own mode: use `resample`
+        for fitting.
         """
         config = self.config.fit
-        # First, because this is the only value read on the host: what follows is one graph to a compiler.
+        # First, because it is the only value read on the host: all that follows can be compiled as one graph.
         reward_class = self._reward_class(batch.reward)
         observation = batch.observation
         if self.training and config.pixel_noise > 0:
@@ -185,23 +185,23 @@ class DeterministicWorldModel(nn.Module):
         return Loss(total, {"loss": total.detach()} | {name: value.detach() for name, value in metrics.items()})
 
     def use_statistics(self, statistics: Statistics) -> None:
-        """Note which channels always show one object (with `keeps_objects`)."""
+        """Store which channels always show exactly one object; ignored without `keeps_objects`."""
         if self.config.keeps_objects:
             self.is_single.copy_(statistics.is_single)
 
     def initial_memory(self, batch_size: int) -> Memory:
-        """Nothing is carried from step to step."""
+        """Empty: this model has no memory."""
         return ()
 
     def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
-        """Nothing is sampled."""
+        """Empty: this model does not sample."""
         return ()
 
     @torch.no_grad()
     def predict(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Prediction:
         """The most likely next frame and end, and the reward by `config.reward.estimate`; shapes as in `forward`.
 
-        Call it on a model in `.eval()` mode, with a draw held or the mean in use.
+        Call it in `.eval()` mode, with a draw held or the mean in use (`evade.layers`).
         """
         with self._autocast(observation):
             features, reward_logits, end = self._body(observation, action)
@@ -240,8 +240,8 @@ class DeterministicWorldModel(nn.Module):
         if ((reward_class < 0) | (reward_class >= self.num_reward_classes)).any():
             highest = self.lowest_reward + self.num_reward_classes - 1
             raise RewardError(
-                f"rewards from {reward.min().item()} to {reward.max().item()} were given, but this network knows "
-                f"rewards from {self.lowest_reward} to {highest}: clip them first."
+                f"Invalid rewards from {reward.min().item()} to {reward.max().item()}: must be {self.lowest_reward} to "
+                f"{highest}. Clip them first."
             )
         return reward_class
 
@@ -249,13 +249,13 @@ class DeterministicWorldModel(nn.Module):
         frames = self.num_frames
         if observation.dim() != 5 or observation.shape[1:3] != (frames, self.channels):
             raise ShapeError(
-                f"the observation has shape {tuple(observation.shape)}, but this network takes "
-                f"[batch, {frames} frames, {self.channels} channels, height, width]."
+                f"Invalid observation of shape {tuple(observation.shape)}: must be [batch, {frames} frames, "
+                f"{self.channels} channels, height, width]."
             )
         if observation.dtype not in (torch.uint8, torch.bool):
-            raise ShapeError(f"the observation is {observation.dtype}, but frames are uint8 (or bool).")
+            raise ShapeError(f"Invalid observation of dtype {observation.dtype}: must be torch.uint8 (or torch.bool).")
         if action.shape != observation.shape[:1]:
             raise ShapeError(
-                f"the actions have shape {tuple(action.shape)}, but {observation.shape[0]} observations need "
-                f"[{observation.shape[0]}]."
+                f"Invalid actions of shape {tuple(action.shape)}: must be [{observation.shape[0]}], one for each "
+                f"observation."
             )

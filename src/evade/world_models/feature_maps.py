@@ -1,4 +1,4 @@
-"""Activations by name: what a network's parts take in and give out, for figures and for comparison."""
+"""Activations by name: inputs and outputs of a network's modules, for figures and tests."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ def event_map_names(model: nn.Module) -> list[str]:
 
 @contextmanager
 def capture(model: nn.Module, names: Iterable[str]) -> Iterator[dict[str, Tensor]]:
-    """Record activations of every forward inside the block; a later forward replaces an earlier one's.
+    """Record activations of each forward inside the block; a later forward replaces those of an earlier one.
 
     Args:
         model: any network.
         names: a module's name in the network followed by `.before` (its first input) or `.after` (its output).
 
     Yields:
-        A dictionary that the forwards fill.
+        A dictionary from name to activation that each forward fills.
 
     Example:
         with capture(model, event_map_names(model)) as maps:
@@ -56,4 +56,4 @@ def _recorder(maps: dict[str, Tensor], name: str, side: str) -> Any:
 def _explain(name: str, modules: dict[str, nn.Module]) -> str:
     known = [f"{module}.{side}" for module in modules for side in ("before", "after")]
     near = get_close_matches(name, known, n=3, cutoff=0)
-    return f"there is no feature map {name!r}: near names are {', '.join(near)}."
+    return f"Unknown feature map {name!r}: did you mean {', '.join(near)}?"

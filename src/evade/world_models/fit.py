@@ -13,7 +13,7 @@ class HasLoss(Protocol):
     """A model that is fitted by gradient."""
 
     def compute_loss(self, batch: Transitions) -> Loss:
-        """Batch in, loss and named metrics out."""
+        """Compute the loss of a batch and named metrics."""
         ...
 
 
@@ -26,7 +26,7 @@ class GradientFitter(SavedOptimiser, Generic[Model]):
     Args:
         model: fitted in place.
         optimiser: of its parameters.
-        max_gradient_norm: longer gradients are scaled down to this.
+        max_gradient_norm: gradients are clipped to this global norm.
     """
 
     def __init__(self, model: Model, optimiser: torch.optim.Optimizer, max_gradient_norm: float) -> None:

@@ -1,4 +1,4 @@
-"""The reward path, which is where the event layers go, and the heads on pooled features."""
+"""The reward path, which holds the event layers, and the heads on pooled features."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,11 +18,11 @@ from evade.world_models.blocks import UpStage
 from evade.world_models.settings import RewardPathConfig
 
 NUM_EVENT_STAGES = 2
-"""Event layers stand before so many of the last up stages (paper, section 4.1: before the fifth and the sixth)."""
+"""Event layers are inserted before each of the last 2 up stages (paper, section 4.1: the fifth and the sixth)."""
 
 
 def build_event_layer(name: EventLayer, channels: int, config: RewardPathConfig) -> NoisyLayer:
-    """One event layer by name, as the paper sizes it: 3x3 translation, weighting, 1x1 interaction."""
+    """One event layer by name, with the paper's kernel sizes: 3x3 translation, weighting, 1x1 interaction."""
     classes: dict[EventLayer, Callable[..., NoisyLayer]] = {
         "translation": NoisyEventTranslation,
         "weighting": NoisyEventWeighting,
@@ -32,15 +32,15 @@ def build_event_layer(name: EventLayer, channels: int, config: RewardPathConfig)
 
 
 class RewardPath(nn.Module):
-    """A second pass through the last up stages, with event layers before each, for the reward alone.
+    """A second pass through the last up stages, with event layers before each; only the reward head uses its result.
 
-    The stages' weights are those of the transition path. If the interaction layer is among the event layers, the
-    last stage's kernel is noisy here too (paper, appendix D.1): its sigmas are this path's, the kernel is shared
-    unless the config says otherwise.
+    The stages' weights are shared with the transition path. If the interaction layer is among the event layers, the
+    last stage's kernel is noisy here too (paper, appendix D.1): the sigmas belong to this path; the kernel is shared
+    unless `share_last_stage` is False.
 
     Args:
-        config: which event layers, and how they start.
-        stages: the transition path's last up stages; borrowed, not owned.
+        config: the event layers and their initial weights and noise.
+        stages: the transition path's last up stages; used but not registered as submodules.
         depth: number of all up stages.
     """
 
@@ -59,12 +59,12 @@ class RewardPath(nn.Module):
             )
 
     def forward(self, x: Tensor, stages: Sequence[UpStage], skips: Sequence[Tensor], action: Tensor) -> Tensor:
-        """From where the paths part to the reward's last map.
+        """From the map where the two paths branch to the reward path's last map.
 
         Args:
             x: `[B, C, h, w]`, the transition path's map before these stages.
             stages: the up stages given at construction.
-            skips: what each of them adds, `[B, C_i, H_i, W_i]`.
+            skips: each stage's skip connection, `[B, C_i, H_i, W_i]`.
             action: `[B, action_size]`.
 
         Returns:
@@ -77,7 +77,7 @@ class RewardPath(nn.Module):
 
 
 class PooledHead(nn.Module):
-    """Spatial means of two maps, one hidden ReLU layer, linear logits; always in the weights' own precision.
+    """Global average pooling of two maps, one hidden ReLU layer, linear logits; always in the weights' own dtype.
 
     Args:
         in_channels: channels of both maps together.

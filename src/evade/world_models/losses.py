@@ -1,4 +1,4 @@
-"""The original's clipped losses: no gradient where a prediction is already good enough."""
+"""T2T SimPLe's clipped losses: zero loss and gradient where the cross-entropy is already below a cutoff."""
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -20,6 +20,6 @@ def clipped_cross_entropy(logits: Tensor, target: Tensor, cutoff: float) -> Tens
 
 
 def clipped_binary_cross_entropy(logits: Tensor, target: Tensor, cutoff: float) -> Tensor:
-    """The same for yes-or-no predictions: logits `[...]`, bool target `[...]`."""
+    """The same for binary predictions: logits `[...]` (log-odds) and bool target `[...]` to `[...]`."""
     entropy = F.binary_cross_entropy_with_logits(logits.float(), target.float(), reduction="none")
     return F.relu(entropy - cutoff)

@@ -1,4 +1,4 @@
-"""Input noise while fitting: some cells are painted over with the batch's median colour."""
+"""Input noise while fitting: some cells are replaced by the batch's median colour."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from torch import Tensor
 def median_colour(observation: Tensor) -> Tensor:
     """The median of each channel over all examples, frames and cells: uint8 `[B, K, C, H, W]` to `[C]`.
 
-    Counted, not sorted: there are only 256 values.
+    By counting instead of sorting, because there are only 256 values.
     """
     values = observation.transpose(0, 2).flatten(1)
     counts = torch.zeros(len(values), 256, dtype=torch.int32, device=values.device)
@@ -17,7 +17,7 @@ def median_colour(observation: Tensor) -> Tensor:
 
 
 def paint_over(observation: Tensor, keep: Tensor) -> Tensor:
-    """Replace cells by the median colour, all channels of a cell together.
+    """Replace cells by the median colour, all channels of a cell at once.
 
     Args:
         observation: uint8 `[B, K, C, H, W]`.
@@ -28,7 +28,7 @@ def paint_over(observation: Tensor, keep: Tensor) -> Tensor:
 
 
 def add_pixel_noise(observation: Tensor, probability: float) -> Tensor:
-    """Replace each cell of each frame with the given probability, from torch's global generator."""
+    """Replace each cell of each frame with the given probability, sampled from torch's global generator."""
     batch, frames, _, height, width = observation.shape
     keep = torch.rand((batch, frames, height, width), device=observation.device) >= probability
     return paint_over(observation, keep)

@@ -17,16 +17,16 @@ from evade.vocabulary.variants import EventLayer
 
 
 class WorldModelConfig(KindSettings, family="world_model"):
-    """The settings of a world model of any kind; `evade.world_models.build` knows how to build each."""
+    """Base of the settings of all world models; `evade.world_models.build` builds each kind."""
 
     def with_event_layers(self, layers: tuple[EventLayer, ...]) -> Self:
-        """The same settings with other event layers in the reward path; unchanged for a kind that has none."""
+        """These settings with the given event layers in the reward path; unchanged for a kind without event layers."""
         return self
 
 
 @dataclass(frozen=True)
 class RewardPathConfig:
-    """The reward path: its event layers, their noise, and what a dream pays."""
+    """The reward path: its event layers, their noise, and how a dream's reward is decided."""
 
     event_layers: tuple[EventLayer, ...] = ()
     """Event layers of the reward path in order of insertion: `()` is SimPLe(30), `EVADE` the paper's agent."""
@@ -34,17 +34,17 @@ class RewardPathConfig:
     """The reward path's last up stage borrows the transition path's kernel (paper, text). False gives it a kernel
     of its own, which the paper's "0.43M" added parameters need; see docs/deviations.md."""
     sigma_init: float = 0.1
-    """Initial relative noise of every event weight. Ours: the paper gives none; 0.1 moves a weight by 10 %,
-    enough to tell draws apart and small enough that the reward loss falls as it does without noise."""
+    """Initial relative noise of every event weight. Ours: the paper does not give a value; 0.1 moves a weight by 10 %,
+    enough for draws to differ and small enough that the reward loss falls as fast as without noise."""
     event_init: Literal["identity", "random"] = "identity"
-    """Initial event weights. Ours: the paper gives none; identity (its Theorem 1) leaves the network's function
-    as it was before the layers were inserted."""
+    """Initial event weights. Ours: the paper does not say; with identity (its Theorem 1) inserting the layers does not
+    change the network's function."""
     kl_weight: float = 0.0
-    """Weight of the event layers' summed KL term in the loss; 1 / (number of transitions) makes the loss an
-    evidence bound. Paper: no such term in its loss, so 0."""
+    """Weight of the event layers' summed KL divergence in the loss; 1 / (number of transitions) makes the loss a
+    variational bound. Paper: no such term in its loss, so 0."""
     estimate: Literal["argmax", "expected"] = "argmax"
-    """What a dream pays: the most likely reward (T2T SimPLe), or the mean of the predicted distribution. The mean
-    differs between draws even where no reward has been seen yet, so that there is something to explore."""
+    """Reward of a dream's step: the most likely one (T2T SimPLe), or the mean of the predicted distribution. The mean
+    differs between draws even where no reward has been seen yet, which gives the policy something to explore."""
 
     def __post_init__(self) -> None:
         section = "world_model.reward"
@@ -58,7 +58,7 @@ class RewardPathConfig:
             len(set(self.event_layers)) == len(self.event_layers),
             f"{section}.event_layers",
             self.event_layers,
-            "each event layer may be named once",
+            "must name each event layer at most once",
         )
 
 
@@ -67,7 +67,7 @@ class FitConfig:
     """How a network is fitted: regularisation, losses and optimiser."""
 
     dropout: float = 0.1
-    """Dropout at the entrance of every down and up stage while fitting. T2T SimPLe: 0.1."""
+    """Dropout at the input of every down and up stage while fitting. T2T SimPLe: 0.1."""
     middle_dropout: float = 0.5
     """Dropout before each middle layer while fitting. T2T SimPLe: 0.5 (`residual_dropout`)."""
     pixel_noise: float = 0.05
@@ -75,12 +75,12 @@ class FitConfig:
     loss_cutoff: float = 0.01
     """Subtracted from every cross-entropy before a ReLU, in nats. T2T SimPLe: 0.01 (deterministic model)."""
     frame_loss_weight: float = 1.0
-    """Weight of the frame's mean cross-entropy beside those of reward and end. T2T SimPLe: 1, where 25,200 numbers of
-    a frame count as much as one reward; the joint likelihood's own weight is that number. Ours on MinAtar: between the
-    two, so that oversampled events (`replay.eventful_share`) do not drown the frames."""
+    """Weight of the frame's mean cross-entropy; reward and end have weight 1. T2T SimPLe: 1, so that all 25,200 values
+    of a frame together weigh as much as one reward; in the joint likelihood each of them does. Ours on MinAtar: between
+    the two, so that oversampled events (`replay.eventful_share`) do not outweigh the frames."""
     learning_rate: float = 1.5
-    """Constant of the warm-up / inverse square root schedule; relative, because updates are scaled by each
-    variable's own size. T2T SimPLe: 1.5."""
+    """Constant of the warm-up / inverse square root schedule; relative, because Adafactor scales updates by each
+    variable's RMS. T2T SimPLe: 1.5."""
     warmup_updates: int = 8000
     """Updates of linear warm-up. T2T SimPLe: 8000."""
     max_gradient_norm: float = 1.0
@@ -108,7 +108,7 @@ class DeterministicConfig(WorldModelConfig, kind="deterministic"):
     """The first N down stages double the channels. T2T SimPLe: 2 (64, 128, 256, 256, ...)."""
     num_local_layers: int = 0
     """3x3 residual convolutions at full resolution, between the embedding and the first down stage, that see the
-    action. T2T SimPLe: none. Ours: with one, MinAtar's one-cell moves are learnt in half the updates
+    action. T2T SimPLe: none. Ours: with one, MinAtar's one-cell moves are learned in half the updates
     (docs/decisions/0008-the-minatar-preset.md)."""
     num_middle_layers: int = 2
     """3x3 convolutions at the bottleneck. T2T SimPLe: 2."""
@@ -117,18 +117,19 @@ class DeterministicConfig(WorldModelConfig, kind="deterministic"):
     activation: Literal["relu", "belu"] = "relu"
     """T2T SimPLe: ReLU since 2019-03-26; the release before used belu (paired ELUs). The paper does not say."""
     standardise: bool = True
-    """Subtract each frame's mean and divide by its deviation, per channel. T2T SimPLe: yes. Binary grids may go raw."""
+    """Subtract each frame's mean and divide by its standard deviation, per channel. T2T SimPLe: yes. Not needed for
+    binary grids."""
     keeps_objects: bool = False
-    """Only for cells with two values: where a channel showed something, a dream goes on to show its most likely cell even
-    below one half, down to one fiftieth; and a channel that showed exactly one object in every frame collected shows one
-    in dreams. T2T SimPLe: no, every cell is decided alone. Ours: in MinAtar a player whose next place was uncertain
-    vanished from dreams, or became several, and policies learnt to exploit that
+    """Only for binary cells: in a channel that was not empty, a dream keeps the most likely cell on if its probability
+    is above 1/50, even if below one half; and a channel that showed exactly one object in every collected frame shows
+    exactly one in dreams. T2T SimPLe: no, every cell is decided independently. Ours: in MinAtar a player whose next
+    position was uncertain vanished from dreams, or doubled, and policies learned to exploit that
     (docs/decisions/0008-the-minatar-preset.md)."""
     predicts_end: bool = False
-    """Add a head for the end of an episode. T2T SimPLe: no; MinAtar ends a game at death, so there it is needed."""
+    """Add a head that predicts the end of a game. T2T SimPLe: no; needed for MinAtar, where death ends the game."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Number type of convolutions and matrix products. T2T SimPLe: float32. With bfloat16, weights, layer norms' and
-    losses' arithmetic and the logits of reward and end stay float32; see docs/decisions/0006-precision.md."""
+    """Dtype of convolutions and matrix products. T2T SimPLe: float32. With bfloat16, weights, layer norms, losses and
+    the logits of reward and end stay float32; see docs/decisions/0006-precision.md."""
     reward: RewardPathConfig = field(default_factory=RewardPathConfig)
     """The reward path and its noise."""
     fit: FitConfig = field(default_factory=FitConfig)
@@ -154,5 +155,5 @@ class DeterministicConfig(WorldModelConfig, kind="deterministic"):
         require_choice("world_model.precision", self.precision, ("float32", "bfloat16"))
 
     def with_event_layers(self, layers: tuple[EventLayer, ...]) -> Self:
-        """The same settings with other event layers in the reward path."""
+        """These settings with the given event layers in the reward path."""
         return replace(self, reward=replace(self.reward, event_layers=layers))

@@ -1,0 +1,67 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from evade.policies.acting import RandomPolicy, act, choose_action
+from evade.records import PolicyOutput
+
+LOGITS = torch.tensor([0.3, -1.2, 2.0, 0.9])
+
+
+class Constant(nn.Module):
+    """The same logits everywhere; the value of an observation is its first cell."""
+
+    num_frames = 1
+
+    def forward(self, observation):
+        count = len(observation)
+        return PolicyOutput(LOGITS.expand(count, -1), observation.flatten(1)[:, 0].float())
+
+
+def observations(count):
+    return torch.arange(count, dtype=torch.uint8).view(count, 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_the_log_probability_is_the_log_softmax_at_the_temperature(temperature):
+    decision = act(Constant(), observations(200), temperature, torch.Generator().manual_seed(0))
+    expected = torch.log_softmax(LOGITS / temperature, -1)
+    assert decision.action.dtype == torch.int64
+    assert len(set(decision.action.tolist())) > 2
+    assert torch.equal(decision.log_prob, expected[decision.action])
+    assert torch.equal(decision.value, torch.arange(200.0))
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_actions_are_sampled_with_the_probabilities_of_the_temperature(temperature):
+    count = 40_000
+    action = choose_action(LOGITS.expand(count, -1), temperature, torch.Generator().manual_seed(0))
+    weights = [math.exp(logit / temperature) for logit in LOGITS.tolist()]
+    for index, weight in enumerate(weights):
+        probability = weight / sum(weights)
+        # Five standard deviations of a share.
+        tolerance = 5 * math.sqrt(probability * (1 - probability) / count)
+        assert (action == index).float().mean().item() == pytest.approx(probability, abs=tolerance)
+
+
+def test_temperature_0_is_the_argmax_with_the_policys_own_log_probability():
+    generator = torch.Generator().manual_seed(0)
+    before = generator.get_state()
+    decision = act(Constant(), observations(5), 0.0, generator)
+    assert decision.action.tolist() == [2] * 5
+    assert torch.equal(decision.log_prob, torch.log_softmax(LOGITS, -1)[2].expand(5))
+    assert torch.equal(generator.get_state(), before)
+
+
+def test_the_generator_alone_decides_on_the_actions():
+    decisions = [act(Constant(), observations(50), 1.0, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)]
+    assert torch.equal(decisions[0].action, decisions[1].action)
+    assert not torch.equal(decisions[0].action, decisions[2].action)
+
+
+def test_the_random_policy_is_uniform():
+    decision = act(RandomPolicy(5), observations(7), 1.0, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(decision.log_prob, torch.full((7,), -math.log(5)))
+    assert not decision.value.any()

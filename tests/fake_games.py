@@ -1,4 +1,4 @@
-"""Games whose every frame, reward and end is known beforehand."""
+"""Games with known frames, rewards and ends."""
 
 import gymnasium
 import numpy as np
@@ -6,7 +6,7 @@ from gymnasium import spaces
 
 
 class TapeGame(gymnasium.Env):
-    """Plays back frames and rewards, one per step, whatever the action; ends where it is told."""
+    """Plays back frames and rewards, one per step, independent of the action; ends at the given steps."""
 
     def __init__(self, frames, rewards, ends_at=()):
         self.observation_space = spaces.Box(0, 255, frames[0].shape, np.uint8)
@@ -58,7 +58,7 @@ class CountingGame(gymnasium.Env):
 
 
 class PlainGame(gymnasium.Env):
-    """Gives whatever observation it is made with, in the space it is made with."""
+    """Always returns the same given observation."""
 
     def __init__(self, space, observation=None, actions=None):
         self.observation_space = space

@@ -1,4 +1,4 @@
-"""Reading the golden numbers of the original program."""
+"""Reads the golden values recorded from T2T SimPLe (tensor2tensor)."""
 
 from pathlib import Path
 

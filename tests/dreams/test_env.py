@@ -121,7 +121,7 @@ def test_a_new_dream_does_not_repeat_an_action_of_the_last_one():
 
 
 class Summing(Plain):
-    """Recurrent: remembers the sum of all actions, and the last action twice. Pays the sum; ends where it is 4 or more."""
+    """Recurrent: remembers the sum of all actions, and the last action twice. Pays the sum; ends at 4 or more."""
 
     def initial_memory(self, batch_size):
         return torch.zeros(batch_size), torch.full((batch_size, 2), -1)
@@ -245,7 +245,7 @@ def test_nothing_inside_a_dream_rollout_waits_for_the_host(monkeypatch):
 
 
 class OperationLog(TorchDispatchMode):
-    """Records every operation with the shapes of its results; refuses operations that a captured graph cannot contain."""
+    """Records every operation and its results' shapes; refuses operations that a captured graph cannot contain."""
 
     FORBIDDEN = ("_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "unique", "equal", "item")
 

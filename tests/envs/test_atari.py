@@ -5,11 +5,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from evade.envs.settings import EnvConfig
 from evade.config.presets import build_config
 from evade.envs import make_env
 from evade.envs.atari import build_atari
 from evade.envs.games import ATARI_100K, resolve
+from evade.envs.settings import EnvConfig
 from evade.errors import ExtraMissing
 
 MINIMAL_ACTIONS = {

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from evade.envs.settings import EnvConfig
 from evade.envs.games import ATARI_100K, MINATAR, PROTOCOLS, Protocol, choose_protocol, resolve
+from evade.envs.settings import EnvConfig
 from evade.errors import UnknownGame
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from evade.envs.settings import EnvConfig
-from evade.game_spec import GameSpec
 from evade.envs import make_env, spec
 from evade.envs.games import PREPROCESSING_VERSION
+from evade.envs.settings import EnvConfig
 from evade.errors import ConfigError, UnknownGame
+from evade.game_spec import GameSpec
 
 MINATAR_SPEC = {"height": 10, "width": 10, "levels": 2, "lowest_reward": 0, "highest_reward": 1}
 

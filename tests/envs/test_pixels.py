@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from evade.envs.settings import EnvConfig
 from evade.envs import make_env, spec
 from evade.envs.preprocess import area_resize, reduce_greys
+from evade.envs.settings import EnvConfig
 from evade.errors import ConfigError, UnsupportedGame
 from fake_games import PlainGame
 

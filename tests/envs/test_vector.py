@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from gymnasium.wrappers import TimeLimit
 
-from evade.envs.settings import EnvConfig
-from evade.game_spec import GameSpec
 from evade.envs import Episode, VectorEnv, make_env
+from evade.envs.settings import EnvConfig
 from evade.errors import ActionError, ResetNeeded, RewardError
+from evade.game_spec import GameSpec
 from fake_games import CountingGame
 
 

@@ -41,7 +41,7 @@ def test_a_metric_that_is_not_listed_is_called_as_it_is_written():
 
 
 def test_the_papers_methods_exist():
-    assert {variant.paper_method for variant in VARIANTS.values()} <= METHODS.keys()
+    assert {variant.paper_method for variant in VARIANTS.values()} - {None} <= METHODS.keys()
 
 
 def test_labels_tell_variants_apart():

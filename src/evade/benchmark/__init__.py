@@ -1,4 +1,4 @@
-"""`evade benchmark`: a run's steps timed against the machine's matrix peak and a plain network; bfloat16 against float32."""
+"""`evade benchmark`: timing against the matrix peak and a plain network; comparison of bfloat16 with float32."""
 
 from evade.benchmark.options import Options
 from evade.benchmark.run import run_benchmark

@@ -13,7 +13,7 @@ from evade.viewing.formats import format_value
 
 TASKS = {"fit": "fit step", "dream": "dream step", "loop": "dreams and PPO"}
 GIGA, MEBI = 1e9, 2**20
-WIDTH = 116
+WIDTH = 118
 """Width of the widest table in characters."""
 
 

@@ -193,7 +193,7 @@ class Replay:
     def newest_segments(self, count: int, length: int, generator: torch.Generator) -> Segments:
         """Sample segments of the newest chunk, to compare dreams with; on the CPU.
 
-        Frames whose episode was truncated before `length` steps are left out, so there may be no segment at all (B = 0).
+        Frames whose episode was truncated before `length` steps are left out, so there may be no segment (B = 0).
 
         Args:
             count: B, unless there is nothing to sample; each frame equally likely, with replacement.

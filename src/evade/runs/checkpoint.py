@@ -70,7 +70,7 @@ def save_checkpoint(
 ) -> Path:
     """Publish a checkpoint whole or not at all, then remove those no longer needed.
 
-    It becomes the newest: checkpoints with a higher number, which a resumed run has skipped as damaged, are removed too.
+    It becomes the newest: checkpoints with a higher number, which a resumed run has skipped as damaged, go too.
     Tensors are stored as contiguous copies; those that share memory come back as separate ones with equal values.
 
     Args:

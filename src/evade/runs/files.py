@@ -164,8 +164,8 @@ def storage_errors(path: Path, num_bytes: int) -> Iterator[None]:
     except OSError as error:
         raise StorageError(
             f"{path} could not be written ({error.strerror or error}): {num_bytes:,} bytes were needed, "
-            f"{_free_bytes(path):,} are free on its disk. The last checkpoint is intact: free some space or repair the disk, "
-            f"then give the same command again to continue from there."
+            f"{_free_bytes(path):,} are free on its disk. The last checkpoint is intact: free some space or repair the "
+            f"disk, then run the same command again to resume."
         ) from error
 
 

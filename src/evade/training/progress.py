@@ -69,7 +69,7 @@ class Progress:
         self.display.phase(min(iteration, self._num_iterations), phase, total)
 
     def advance(self, done: int) -> None:
-        """So much of the phase is done."""
+        """Show that `done` of the phase's units are done."""
         self.display.advance(done)
         share = 0.0 if self.phase == SCORE.name else done_share(self.phase, done / self._total)
         self.display.overall(min((self._iteration - 1 + share) / self._num_iterations, 1.0))

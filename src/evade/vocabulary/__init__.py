@@ -1,1 +1,1 @@
-"""The names that settings, logs, tables and figures share: one list of variants, of phases, of metrics. No torch here."""
+"""The names that settings, logs, tables and figures share: a list of variants, of phases, of metrics. No torch here."""

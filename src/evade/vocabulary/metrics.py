@@ -1,8 +1,8 @@
 """Every number a run logs: its name, label, unit, meaning, healthy values, and where it is shown.
 
 A name is a group, a slash and a noun: `fit/reward_accuracy`, `dream/return`. The groups are `collect` (real play),
-`fit` (the world model), `posterior` (the draw), `dream` (play and learning in dreams), `faithfulness` (dreams beside the
-game), `evaluate` and `score` (whole games). Models and learners may log numbers that are not listed here; those are
+`fit` (the world model), `posterior` (the draw), `dream` (play and learning in dreams), `faithfulness` (dreams beside
+the game), `evaluate` and `score` (whole games). Models and learners may log numbers that are not listed here; those are
 kept like any other.
 """
 
@@ -30,7 +30,7 @@ class Metric:
 LEARNER = (
     Metric("policy_loss", "policy loss", "", "PPO's clipped objective, negated", "near 0"),
     Metric(
-        "value_loss", "value loss", "", "mean squared error of the value", "falls; jumps when the world model changes"
+        "value_loss", "value loss", "", "squared error of the value, times its coefficient", "falls; jumps after a fit"
     ),
     Metric("entropy_loss", "entropy bonus", "", "the entropy times its coefficient, negated", "near 0"),
     Metric(
@@ -48,7 +48,7 @@ LEARNER = (
         "probability ratios outside PPO's clip range",
         "below a third; above, updates are too large",
     ),
-    Metric("gradient_norm", "policy gradient norm", "", "before clipping", "finite"),
+    Metric("gradient_norm", "policy gradient norm", "", "global norm of the gradient before clipping", "finite"),
 )
 """What PPO logs, in real play (`collect/`) and in dreams (`dream/`); means over the updates of one batch."""
 
@@ -146,10 +146,10 @@ METRICS: dict[str, Metric] = {
             "fit/kl",
             "KL divergence",
             "nats",
-            "of the event weights from their prior; only if world_model.reward.kl_weight is above 0",
+            "KL divergence of the event weights from their prior; only if world_model.reward.kl_weight is above 0",
             "settles",
         ),
-        Metric("fit/gradient_norm", "gradient norm", "", "before clipping", "finite"),
+        Metric("fit/gradient_norm", "gradient norm", "", "global norm of the gradient before clipping", "finite"),
         Metric(
             "fit/exact_frames",
             "exact frames",
@@ -199,7 +199,14 @@ METRICS: dict[str, Metric] = {
             "rises over the run",
             ("display",),
         ),
-        Metric("score/score", "final score", "points", "the same after the last iteration", "", ("display",)),
+        Metric(
+            "score/score",
+            "final score",
+            "points",
+            "the same after the last iteration, over evaluation.final_episodes games",
+            "near the last evaluate/score",
+            ("display",),
+        ),
     )
 }
 """By name, in the order of Algorithm 1."""

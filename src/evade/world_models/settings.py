@@ -35,7 +35,7 @@ class RewardPathConfig:
     of its own, which the paper's "0.43M" added parameters need; see docs/deviations.md."""
     sigma_init: float = 0.1
     """Initial relative noise of every event weight. Ours: the paper does not give a value; 0.1 moves a weight by 10 %,
-    enough for draws to differ and small enough that the reward loss falls as fast as without noise."""
+    small enough that the reward loss falls as fast as without noise. Draws then hardly differ (docs/results)."""
     event_init: Literal["identity", "random"] = "identity"
     """Initial event weights. Ours: the paper does not say; with identity (its Theorem 1) inserting the layers does not
     change the network's function."""

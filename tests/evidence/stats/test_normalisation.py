@@ -7,7 +7,6 @@ from evade.evidence.stats import (
     find_game,
     human_bounds,
     human_normalise,
-    min_max_bounds,
     minatar_bounds,
     normalise,
 )
@@ -46,17 +45,6 @@ def test_one_game_under_two_names_is_refused():
 def test_a_scale_without_length_is_refused(bounds):
     with pytest.raises(NormalisationError, match="game cannot be normalised between"):
         normalise({"game": [1.0]}, {"game": bounds})
-
-
-def test_min_max_spans_all_methods_and_runs():
-    bounds = min_max_bounds([{"a": [1.0, 3.0]}, {"a": [2.0, 5.0], "b": [0.0, 1.0]}])
-    assert bounds == {"a": Bounds(1.0, 5.0), "b": Bounds(0.0, 1.0)}
-    np.testing.assert_allclose(normalise({"a": [2.0]}, bounds)["a"], [0.25])
-
-
-def test_min_max_of_a_constant_game_cannot_normalise():
-    with pytest.raises(NormalisationError, match="between 4.0 and 4.0"):
-        normalise({"a": [4.0]}, min_max_bounds([{"a": [4.0, 4.0]}]))
 
 
 def test_minatar_runs_from_random_play_to_dqn():

@@ -20,7 +20,6 @@ from evade.evidence.stats.normalisation import (
     find_game,
     human_bounds,
     human_normalise,
-    min_max_bounds,
     minatar_bounds,
     normalise,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "iqm",
     "mean",
     "median",
-    "min_max_bounds",
     "minatar_bounds",
     "normalise",
     "optimality_gap",

@@ -33,20 +33,6 @@ def minatar_bounds() -> Mapping[str, Bounds]:
     return {game: Bounds(score[game, "random"], score[game, "dqn"]) for game, agent in score if agent == "random"}
 
 
-def min_max_bounds(methods: Iterable[Scores]) -> dict[str, Bounds]:
-    """Bounds from the data: each game's lowest and highest score over all methods and runs.
-
-    Such scores compare only the given methods: adding another method can change every number.
-    """
-    lowest: dict[str, float] = {}
-    highest: dict[str, float] = {}
-    for scores in methods:
-        for game, runs in check_scores(scores).items():
-            lowest[game] = min(lowest.get(game, np.inf), float(runs.min()))
-            highest[game] = max(highest.get(game, -np.inf), float(runs.max()))
-    return {game: Bounds(lowest[game], highest[game]) for game in lowest}
-
-
 def normalise(scores: Scores, bounds: Mapping[str, Bounds]) -> dict[str, FloatArray]:
     """Compute `(score - zero) / (one - zero)` for every run; the result spells games as `bounds` does.
 

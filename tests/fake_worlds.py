@@ -38,6 +38,9 @@ class PerfectModel(nn.Module):
     def feature_maps(self, observation, action):
         return {}
 
+    def observe(self, batch):
+        pass
+
     def use_statistics(self, statistics):
         pass
 

@@ -103,6 +103,9 @@ class TableModel(nn.Module):
     def feature_maps(self, observation, action):
         return {}
 
+    def observe(self, batch):
+        self.observed = getattr(self, "observed", 0) + len(batch.action)
+
     def use_statistics(self, statistics):
         self.is_single = statistics.is_single
 

@@ -103,6 +103,13 @@ class WorldModel(Network, Protocol):
         """The maps `[B, C, H, W]` before and after each event layer, by name; empty for a model without any."""
         ...
 
+    def observe(self, batch: Transitions) -> None:
+        """Take note of real transitions; each is given once, after the fit and before the next draw.
+
+        For a posterior that depends on what has been seen; others ignore it.
+        """
+        ...
+
     def use_statistics(self, statistics: Statistics) -> None:
         """Take note of what holds in all experience so far; called before each fit."""
         ...

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from evade.envs.games import ATARI_100K, MINATAR, PROTOCOLS, Protocol, choose_protocol, resolve
+from evade.envs.games import ATARI_100K, DEEPSEA, MINATAR, MINIGRID, PROTOCOLS, Protocol, choose_protocol, resolve
 from evade.envs.settings import EnvConfig
 from evade.errors import UnknownGame
 
@@ -38,6 +38,18 @@ def test_the_suites_are_complete_and_in_the_papers_order():
         ("MinAtar/SpaceInvaders-v0", "minatar/space_invaders"),
         ("MinAtar/Breakout-v1", "minatar/breakout"),
         ("atari/tennis", "atari/tennis"),
+        ("minigrid/DoorKey-5x5", "minigrid/DoorKey-5x5"),
+        ("MiniGrid-DoorKey-5x5-v0", "minigrid/DoorKey-5x5"),
+        ("minigrid/doorkey-5x5", "minigrid/DoorKey-5x5"),
+        ("minigrid/DoorKey-5x5-v0", "minigrid/DoorKey-5x5"),
+        ("minigrid/four_rooms", "minigrid/FourRooms"),
+        ("minigrid/doorkey-16x16", "minigrid/DoorKey-16x16"),
+        ("MiniGrid-MultiRoom-N4-S5-v0", "minigrid/MultiRoom-N4-S5"),
+        ("MiniGrid-MultiRoom-N4-S5-v1", "minigrid/MultiRoom-N4-S5-v1"),
+        ("deepsea/20", "deepsea/20"),
+        ("DeepSea/7", "deepsea/7"),
+        ("deep_sea/20-0", "deepsea/20"),
+        ("deepsea/020-03", "deepsea/20-3"),
         ("CartPole-v1", "CartPole-v1"),
         ("gymnasium:CartPole-v1", "gymnasium:CartPole-v1"),
     ],
@@ -47,9 +59,11 @@ def test_a_game_is_found_by_each_of_its_names(asked, name):
     assert resolve(resolve(asked).name) == resolve(asked)
 
 
-def test_every_game_of_both_suites_resolves_to_itself():
-    for game in (*ATARI_100K, *MINATAR):
+def test_every_game_of_the_suites_resolves_to_itself():
+    for game in (*ATARI_100K, *MINATAR, *MINIGRID, *DEEPSEA):
         assert resolve(game.name) == game
+    for game in MINIGRID:
+        assert resolve(game.minigrid_id) == game
     for game in ATARI_100K:
         assert resolve(game.ale_id) == resolve(f"atari/{game.title}") == game
 
@@ -64,6 +78,10 @@ def test_every_game_of_both_suites_resolves_to_itself():
         ("spaceinvader", "minatar/space_invaders"),
         ("Cartpole-v1", "CartPole-v1"),
         ("ALE/Pong-v9", "atari/pong"),
+        ("minigrid/DoorKey-5x6", "minigrid/DoorKey-5x5"),
+        ("minigrid/MultiRoom-N5-S5", "minigrid/MultiRoom-N4-S5"),
+        ("MiniGrid-LavaGap-S6-v0", "minigrid/LavaGapS6"),
+        ("deepsea/twenty", "deepsea/20"),
     ],
 )
 def test_a_wrong_name_suggests_similar_ones(asked, suggested):
@@ -83,7 +101,13 @@ def test_a_name_like_no_other_says_what_names_look_like():
     with pytest.raises(UnknownGame) as caught:
         resolve("xyzzy-12345")
     assert "did you mean" not in str(caught.value)
-    assert "Give atari/NAME, minatar/NAME" in str(caught.value)
+    assert "Give atari/NAME, minatar/NAME, minigrid/NAME, deepsea/N, or the id" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["deepsea/1", "deepsea/51", "deepsea/20-99999999999"])
+def test_sizes_that_deepsea_does_not_have_are_refused(name):
+    with pytest.raises(UnknownGame, match=f"Unknown game '{name}': give deepsea/N .* from 2 to 50"):
+        resolve(name)
 
 
 def test_a_module_that_cannot_be_imported_is_named():
@@ -108,6 +132,11 @@ def test_without_ale_the_26_games_are_still_known(monkeypatch):
         resolve("atari/tennis")
 
 
+def test_without_minigrid_the_documented_games_are_still_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "minigrid", None)
+    assert resolve("MiniGrid-FourRooms-v0").name == "minigrid/FourRooms"
+
+
 def test_settings_override_the_familys_protocol():
     pong = resolve("atari/pong")
     assert choose_protocol(pong, EnvConfig()) == PROTOCOLS["atari"]
@@ -119,6 +148,6 @@ def test_settings_override_the_familys_protocol():
 def test_naming_games_loads_neither_torch_nor_a_game():
     code = (
         "import sys; import evade.envs; from evade.envs.games import resolve; resolve('minatar/breakout');"
-        "assert not {'torch', 'minatar'} & set(sys.modules)"
+        "resolve('deepsea/20'); assert not {'torch', 'minatar', 'minigrid'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from evade.layers import NoisyEventWeighting, draw, use_mean
+from evade.layers import NoisyEventWeighting, draw
 from evade.records import Prediction, Rollout, Transitions
-from evade.training.measurements import measure_accuracy, measure_draw_effect, measure_rollout
+from evade.training.measurements import measure_accuracy, measure_rollout
 from evade.training.phases import POINTS_PER_PHASE, is_log_point
 
 
@@ -49,16 +49,6 @@ def test_accuracy_counts_whole_frames_and_rewards_of_the_mean_model(wrong_frames
     # The draw that was held is held again.
     expected = 1 + 0.5 * held["weight"].item()
     assert model.expected_reward(None, torch.ones(1)).item() == pytest.approx(expected)
-
-
-def test_the_effect_of_a_draw_is_its_mean_distance_from_the_mean_model():
-    model = Adder().eval()
-    noise = draw(model, torch.Generator().manual_seed(3))["weight"].item()
-    batch = transitions(30)
-    # Rewards 0, 1 and 2 in equal numbers, each moved by sigma * noise times itself.
-    assert measure_draw_effect(model, batch).item() == pytest.approx(abs(0.5 * noise))
-    with use_mean(model):
-        assert measure_draw_effect(model, batch).item() == 0
 
 
 def test_a_rollout_is_summed_over_time_and_averaged_over_dreams():

@@ -99,6 +99,6 @@ def test_settings_that_nothing_builds_are_named():
         pass
 
     with pytest.raises(
-        ConfigError, match="world_model.kind = 'toy-unbuilt': nothing builds Unbuilt.*register_world_model"
+        ConfigError, match="world_model.kind = 'toy-unbuilt': Unbuilt is not registered.*register_world_model"
     ):
         build_world_model(Unbuilt(), None, 1)

@@ -91,6 +91,10 @@ class PlainWorldModel(nn.Module):
             total = total + F.relu(end - config.loss_cutoff).mean()
         return Loss(total, {"loss": total.detach()})
 
+    def observe(self, batch: Transitions) -> None:
+        """Passed on to the network."""
+        self.network.observe(batch)
+
     def use_statistics(self, statistics: Statistics) -> None:
         """Ignored: cells are predicted independently."""
 

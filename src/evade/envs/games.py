@@ -1,5 +1,6 @@
 """The known games, their names, and the protocol that each family of games is played by."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -14,7 +15,8 @@ from evade.errors import UnknownGame
 PREPROCESSING_VERSION = 1
 """Incremented whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
 
-Kind = Literal["atari", "minatar", "gymnasium"]
+Kind = Literal["atari", "minatar", "minigrid", "deepsea", "gymnasium"]
+"""The families of games; `evade.envs.make` has the builder of each."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class Game:
 
     kind: Kind
     id: str
-    """Atari: the ROM (`ms_pacman`); MinAtar: the module (`breakout`); otherwise `Id-v0` or `module:Id-v0`."""
+    """Atari: the ROM (`ms_pacman`); MinAtar: the module (`breakout`); MiniGrid: the id without prefix and `-v0`
+    (`DoorKey-5x5`); DeepSea: the size, and the puzzle unless it is 0 (`20`, `20-3`); otherwise `Id-v0` or
+    `module:Id-v0`."""
     title: str
     """For tables and figures; for the Atari 100K games the paper's spelling."""
 
@@ -36,6 +40,14 @@ class Game:
     def ale_id(self) -> str:
         """The Gymnasium id of an Atari game: `ALE/MsPacman-v5`."""
         return f"ALE/{_join_words(self.id)}-v5"
+
+    @property
+    def minigrid_id(self) -> str:
+        """The Gymnasium id of a MiniGrid game: `MiniGrid-DoorKey-5x5-v0`."""
+        return f"MiniGrid-{self.id}" if _VERSION.search(self.id) else f"MiniGrid-{self.id}-v0"
+
+
+_VERSION = re.compile(r"-v\d+$")
 
 
 def _join_words(snake: str) -> str:
@@ -81,6 +93,15 @@ MINATAR: tuple[Game, ...] = tuple(
 )
 """All five MinAtar games."""
 
+MINIGRID: tuple[Game, ...] = tuple(
+    Game("minigrid", name, title=name)
+    for name in ("DoorKey-5x5", "DoorKey-6x6", "DoorKey-8x8", "Empty-8x8", "LavaGapS6", "FourRooms", "UnlockPickup")
+)
+"""The documented MiniGrid games; all others that the package registers are known by the same kind of name."""
+
+DEEPSEA: tuple[Game, ...] = tuple(Game("deepsea", f"{size}", title=f"DeepSea-{size}") for size in (10, 14, 20, 30))
+"""The documented DeepSea games; every size from 2 to 50 is known."""
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -103,6 +124,9 @@ PROTOCOLS: dict[Kind, Protocol] = {
     # Ours. No-ops would lose the ball in Breakout before the agent acts, and the games are random by themselves.
     # A good player's game may never end, so a limit is needed; Freeway's own is 2,500. No reward is negative.
     "minatar": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=5_000, reward_range=(0, 1)),
+    # Ours. Both have their own step limit, no no-op and no negative reward.
+    "minigrid": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=None, reward_range=(0, 1)),
+    "deepsea": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=None, reward_range=(0, 1)),
     # Ours. Nothing is known of the game: action 0 need not be a no-op, and it may have its own time limit.
     "gymnasium": Protocol(frame_size=None, frame_skip=1, max_noops=0, time_limit=None, reward_range=(-1, 1)),
 }
@@ -119,19 +143,37 @@ def resolve(name: str) -> Game:
     """Find a game by any of its names, or raise `UnknownGame` with suggestions.
 
     Case, spaces and underscores are ignored in `atari/ms_pacman`, `ALE/MsPacman-v5`, `MsPacmanNoFrameskip-v4`,
-    `minatar/breakout` and `MinAtar/Breakout-v1`. Each of them means the game played by *our* protocol, not by the
-    settings the id stands for elsewhere. Any other Gymnasium id must be spelt exactly; `module:Id-v0` imports the
-    module first, so that it can register the environment.
+    `minatar/breakout`, `MinAtar/Breakout-v1`, `minigrid/DoorKey-5x5`, `MiniGrid-DoorKey-5x5-v0` and `deepsea/20`. Each
+    of them means the game played by *our* protocol, not by the settings the id stands for elsewhere. Any other
+    Gymnasium id must be spelt exactly; `module:Id-v0` imports the module first, so that it can register the
+    environment.
     """
     if ":" in name:
         _import_module_of(name)
-    known = {_fold(form): game for game in _known_games() for form in _forms(game)}
-    game = known.get(_fold(name))
+    known = {_fold(form): game for game in _known_games(name) for form in _forms(game)}
+    game = known.get(_fold(name)) or _find_deepsea(name)
     if game is None and name.rpartition(":")[2] in gymnasium.registry:
         game = Game("gymnasium", name, title=name.rpartition(":")[2])
     if game is None:
         raise UnknownGame(_describe_unknown(name))
     return game
+
+
+def parse_deepsea(game_id: str) -> tuple[int, int]:
+    """Size and puzzle of a DeepSea game: `20` is (20, 0), `20-3` is (20, 3)."""
+    size, _, puzzle = game_id.partition("-")
+    return int(size), int(puzzle or 0)
+
+
+def _find_deepsea(name: str) -> Game | None:
+    match = re.fullmatch(r"deepsea/(\d+)(?:-(\d+))?", _fold(name))
+    if match is None:
+        return None
+    size, puzzle = int(match[1]), int(match[2] or 0)
+    if not 2 <= size <= 50 or puzzle >= 2**32:
+        raise UnknownGame(f"Unknown game {name!r}: give deepsea/N or deepsea/N-PUZZLE with a size N from 2 to 50.")
+    game_id = f"{size}-{puzzle}" if puzzle else f"{size}"
+    return Game("deepsea", game_id, title=f"DeepSea-{game_id}")
 
 
 def _import_module_of(name: str) -> None:
@@ -145,10 +187,15 @@ def _import_module_of(name: str) -> None:
         ) from error
 
 
-def _known_games() -> Iterator[Game]:
-    """Atari 100K and MinAtar always; all other Atari games if ale-py is installed."""
-    yield from ATARI_100K
-    yield from MINATAR
+def _known_games(name: str) -> Iterator[Game]:
+    """The documented suites always; all other games of an installed package that may be meant by `name`."""
+    yield from (*ATARI_100K, *MINATAR, *MINIGRID, *DEEPSEA)
+    yield from _more_atari()
+    if "minigrid" in _fold(name):  # its import takes half a second
+        yield from _more_minigrid()
+
+
+def _more_atari() -> Iterator[Game]:
     try:
         import_module("ale_py")  # registers its games with Gymnasium
     except ModuleNotFoundError:
@@ -160,12 +207,26 @@ def _known_games() -> Iterator[Game]:
             yield Game("atari", rom, title=_join_words(rom))
 
 
+def _more_minigrid() -> Iterator[Game]:
+    try:
+        import_module("minigrid")  # registers its games with Gymnasium
+    except ModuleNotFoundError:
+        return
+    documented = {game.id for game in MINIGRID}
+    for env_id in gymnasium.registry:
+        name = env_id.removeprefix("MiniGrid-").removesuffix("-v0")
+        if env_id.startswith("MiniGrid-") and name not in documented:
+            yield Game("minigrid", name, title=name)
+
+
 def _forms(game: Game) -> tuple[str, ...]:
     """Every spelling of a game, before `_fold`."""
     if game.kind == "atari":
         ale = _join_words(game.id)
         old_ids = (f"{ale}{skip}-{version}" for skip in ("", "NoFrameskip") for version in ("v0", "v4"))
         return (game.name, f"atari/{game.title}", game.ale_id, *old_ids)
+    if game.kind == "minigrid":
+        return (game.name, f"{game.name}-v0", game.minigrid_id)
     return (game.name, f"{game.name}-v0", f"{game.name}-v1")
 
 
@@ -175,7 +236,7 @@ def _fold(name: str) -> str:
 
 def _describe_unknown(name: str) -> str:
     names: dict[str, list[str]] = {}
-    for game in _known_games():
+    for game in _known_games(name):
         for form in (*_forms(game), game.id, game.title):
             names.setdefault(_fold(form), []).append(game.name)
     # A known game's Gymnasium id is not suggested a second time.
@@ -186,6 +247,6 @@ def _describe_unknown(name: str) -> str:
     suggested = list(dict.fromkeys(suggestion for form in near for suggestion in names[form]))[:3]
     question = f"did you mean {' or '.join(suggested)}? " if suggested else ""
     return (
-        f"Unknown game {name!r}: {question}Give atari/NAME, minatar/NAME, or the id of a Gymnasium environment "
-        "(MODULE:ID if importing MODULE registers it)."
+        f"Unknown game {name!r}: {question}Give atari/NAME, minatar/NAME, minigrid/NAME, deepsea/N, or the id of a "
+        "Gymnasium environment (MODULE:ID if importing MODULE registers it)."
     )

@@ -1,9 +1,13 @@
 """Build a batch of a game by its name: "atari/pong" -> `VectorEnv`."""
 
+from collections.abc import Callable
+
 from evade.checks import require
 from evade.envs.atari import build_atari
-from evade.envs.games import Game, Protocol, choose_protocol, resolve
-from evade.envs.minatar import MinAtarGame
+from evade.envs.deepsea import build_deepsea
+from evade.envs.games import Game, Kind, Protocol, choose_protocol, resolve
+from evade.envs.minatar import build_minatar
+from evade.envs.minigrid import build_minigrid
 from evade.envs.pixels import FrameObservation, build_pixels
 from evade.envs.preprocess import Env, follow_protocol
 from evade.envs.settings import EnvConfig
@@ -13,12 +17,19 @@ from evade.game_spec import GameSpec
 PLAIN = EnvConfig()
 """Every setting at the default of the game's family."""
 
+Builder = Callable[[Game, EnvConfig], Env]
+
+IMAGE_BUILDERS: dict[Kind, Builder] = {"atari": build_atari, "gymnasium": build_pixels}
+"""Families whose observations go through `FrameObservation`, which also accepts grids of unknown environments."""
+GRID_BUILDERS: dict[Kind, Builder] = {"minatar": build_minatar, "minigrid": build_minigrid, "deepsea": build_deepsea}
+"""Families of grids of objects, whose observations are frames already."""
+
 
 def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN) -> VectorEnv:
     """Make a batch of one game.
 
     Args:
-        game: any name `evade.envs.games.resolve` knows: `atari/pong`, `minatar/breakout`, a Gymnasium id.
+        game: any name `evade.envs.games.resolve` knows: `atari/pong`, `minigrid/DoorKey-5x5`, a Gymnasium id.
         num_envs: N, the number of games that step together.
         seed: game i of the batch is determined by (seed, i) and its actions.
         config: how the game is played, and how many frames an observation stacks.
@@ -44,20 +55,15 @@ def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
 
 def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
     """Build one game with its protocol's wrappers: frames uint8 `[C, H, W]`, raw rewards."""
-    if game.kind == "minatar":
-        rule = f"must be None, because {game.name} is a grid of 10x10 cells and not an image"
-        for field in ("frame_size", "grey_levels"):
-            require(getattr(protocol, field) is None, f"env.{field}", getattr(protocol, field), rule)
-        minatar = MinAtarGame(
-            game.id,
-            sticky_probability=config.sticky_probability,
-            minimal_actions=config.minimal_actions,
-            difficulty_ramping=config.difficulty_ramping,
-        )
-        return follow_protocol(minatar, protocol)
-    build = build_atari if game.kind == "atari" else build_pixels
-    env = follow_protocol(build(game, config), protocol)
-    return FrameObservation(env, game.name, protocol.frame_size, protocol.grey_levels)
+    if game.kind in IMAGE_BUILDERS:
+        env = follow_protocol(IMAGE_BUILDERS[game.kind](game, config), protocol)
+        return FrameObservation(env, game.name, protocol.frame_size, protocol.grey_levels)
+    env = GRID_BUILDERS[game.kind](game, config)
+    _, height, width = env.observation_space.shape  # type: ignore[misc] # every builder makes a Box with three axes
+    rule = f"must be None, because {game.name} is a grid of {height}x{width} cells and not an image"
+    for field in ("frame_size", "grey_levels"):
+        require(getattr(protocol, field) is None, f"env.{field}", getattr(protocol, field), rule)
+    return follow_protocol(env, protocol)
 
 
 def _measure(env: Env, protocol: Protocol) -> GameSpec:

@@ -14,8 +14,10 @@ import numpy as np
 from gymnasium import spaces
 
 from evade.envs.extras import import_extra
+from evade.envs.games import Game
 from evade.envs.pictures import render_frame
-from evade.envs.preprocess import Frame, StepResult
+from evade.envs.preprocess import Env, Frame, StepResult
+from evade.envs.settings import EnvConfig
 from evade.errors import ActionError
 
 LEVELS = 2
@@ -85,3 +87,13 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
 
     def _frame(self) -> Frame:
         return np.ascontiguousarray(self._game.state().transpose(2, 0, 1), np.uint8)
+
+
+def build_minatar(game: Game, config: EnvConfig) -> Env:
+    """Build a MinAtar game with the settings it has of its own."""
+    return MinAtarGame(
+        game.id,
+        sticky_probability=config.sticky_probability,
+        minimal_actions=config.minimal_actions,
+        difficulty_ramping=config.difficulty_ramping,
+    )

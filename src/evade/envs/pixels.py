@@ -5,12 +5,11 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.wrappers import StickyAction
 from numpy.typing import NDArray
 
 from evade.checks import require
 from evade.envs.games import Game
-from evade.envs.preprocess import Env, Frame, area_resize, reduce_greys
+from evade.envs.preprocess import Env, Frame, area_resize, make_sticky, reduce_greys
 from evade.envs.settings import EnvConfig
 from evade.errors import UnsupportedGame
 
@@ -30,9 +29,7 @@ def build_pixels(game: Game, config: EnvConfig) -> Env:
             "Wrap the environment with gymnasium.wrappers.TransformAction."
         )
     find_levels(env.observation_space, name)
-    if config.sticky_probability > 0:
-        env = StickyAction(env, config.sticky_probability)
-    return cast(Env, env)
+    return make_sticky(cast(Env, env), config.sticky_probability)
 
 
 def find_levels(space: gymnasium.Space[Any], name: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.wrappers import TimeLimit
+from gymnasium.wrappers import StickyAction, TimeLimit
 from numpy.typing import ArrayLike, NDArray
 
 from evade.checks import require
@@ -137,6 +137,11 @@ class NoopStart(gymnasium.Wrapper[Frame, int, Frame, int]):
             if terminated or truncated:
                 frame, info = self.env.reset(options=options)
         return frame, info
+
+
+def make_sticky(env: Env, probability: float) -> Env:
+    """Repeat the previous action with this probability; the environment itself if it is 0."""
+    return StickyAction(env, probability) if probability > 0 else env
 
 
 def follow_protocol(env: Env, protocol: Protocol) -> Env:

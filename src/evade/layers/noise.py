@@ -49,7 +49,7 @@ class NoisyLayer(nn.Module, ABC):
         channels: channels of the input, at least 1; checked in every forward.
     """
 
-    sigma: nn.Parameter
+    sigma: Tensor
     noise: Tensor
     held_kernel: Tensor
 
@@ -89,6 +89,10 @@ class NoisyLayer(nn.Module, ABC):
     def expand(self, kernel: Tensor) -> Tensor:
         """From a kernel to the full convolution filter, including fixed zeros."""
 
+    def perturbed(self, noise: Tensor) -> Tensor:
+        """The weights under noise in their shape, which may have a leading axis of several draws."""
+        return perturb(self.mean_weight(), self.sigma, noise)
+
     def dense_weight(self) -> Tensor:
         """The full convolution filter: of the current draw in hold mode, of the mean otherwise.
 
@@ -119,7 +123,7 @@ class NoisyLayer(nn.Module, ABC):
         # Inference mode is disabled, so that a draw made in it can be replaced outside of it.
         with torch.inference_mode(False), torch.no_grad():
             noise = noise.clone().to(device=weight.device, dtype=weight.dtype)
-            perturbed = perturb(weight.detach(), self.sigma.detach(), noise)
+            perturbed = self.perturbed(noise)
             if not torch.isfinite(perturbed).all():
                 raise LayerError(
                     f"Invalid weights, sigmas or noise of {type(self).__name__}: must be finite. Go back to the last "
@@ -161,7 +165,7 @@ class NoisyLayer(nn.Module, ABC):
             return each.flatten(0, 1)
         weight = self.mean_weight()
         if self.mode == "resample":
-            weight = perturb(weight, self.sigma, torch.randn_like(weight))
+            weight = self.perturbed(torch.randn_like(weight))
         return self.convolve(x, self.kernel(weight))
 
     def _check(self, x: Tensor) -> None:

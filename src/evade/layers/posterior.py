@@ -175,7 +175,7 @@ def mean_sigma(model: HasModules) -> dict[str, float]:
 
 
 def kl_divergence(model: HasModules) -> Tensor:
-    """KL divergence of the weights' distribution from a log-uniform prior, summed over all noisy weights.
+    """KL divergence of the weights' distribution from a log-uniform prior, summed over all trained noisy weights.
 
     With that prior the divergence depends only on sigma (Kingma et al. 2015); the approximation and its constants are
     those of Molchanov et al. 2017, equation 14. It falls as sigma grows, so adding it to a loss keeps sigma from
@@ -184,6 +184,8 @@ def kl_divergence(model: HasModules) -> Tensor:
     k1, k2, k3 = 0.63576, 1.87320, 1.48695
     total = torch.zeros(())
     for layer in noisy_layers(model).values():
+        if not isinstance(layer.sigma, nn.Parameter):
+            continue  # its sigma is not trained
         variance = layer.sigma.square() + torch.finfo(layer.sigma.dtype).tiny
         negative = k1 * torch.sigmoid(k2 + k3 * variance.log()) - 0.5 * torch.log1p(1 / variance) - k1
         total = total.to(negative.device) - negative.sum()

@@ -1,7 +1,7 @@
 """The replay: all real experience, in memory for sampling and on disk as immutable chunks."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Replay:
         self._eventful = torch.empty(0, dtype=torch.long)
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
+        self._newest_windows = torch.empty(0, dtype=torch.long)
         self._is_single = torch.full((game.channels,), game.levels == 2)
 
     @property
@@ -114,6 +115,7 @@ class Replay:
         num_fitted = len(windows) - round(len(windows) * self.config.holdout)
         fitted = windows[:num_fitted]
         is_eventful = (self._rest.reward[fitted + 1] != 0) | self._rest.terminated[fitted + 1]
+        self._newest_windows = fitted
         self._fit_windows = torch.cat([self._fit_windows, fitted])
         self._eventful = torch.cat([self._eventful, fitted[is_eventful]])
         self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
@@ -145,6 +147,11 @@ class Replay:
             chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
             at[:num_eventful] = self._eventful[chosen]
         return self._gather(at)
+
+    def newest_transitions(self, batch_size: int) -> Iterator[Transitions]:
+        """The newest chunk's transitions that may be fitted to, each once, in batches; on the CPU."""
+        for begin in range(0, len(self._newest_windows), batch_size):
+            yield self._gather(self._newest_windows[begin : begin + batch_size])
 
     def _sample_windows(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Tensor:
         windows = self._held_out if held_out else self._fit_windows

@@ -3,16 +3,22 @@
 import torch
 from torch import Tensor
 
+from evade.dreams.env import DreamEnv
 from evade.dreams.faithfulness import Faithfulness, measure_faithfulness
 from evade.interfaces import WorldModel
 from evade.layers import hold, use_mean
+from evade.policies.acting import act
 from evade.records import Rollout, Segments, Transitions
 from evade.seeding import build_generator
+from evade.training.posterior import disagreement, expected_rewards, rewards_under_draws, sample_draws
 from evade.training.run import Run
 from evade.training.state import TrainState
 
 BATCH_SIZE = 16
 """Transitions predicted at a time: the logits of one Atari frame take 25 MB."""
+
+NUM_DREAMS, NUM_DRAWS = 8, 8
+"""Dreams whose steps draws are asked about, and draws asked: a small fraction of an iteration's dreaming."""
 
 MAX_SEGMENTS = 64
 """Segments of the newest game that dreams are compared with."""
@@ -77,22 +83,31 @@ def measure_rollout(rollout: Rollout) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def measure_draw_effect(model: WorldModel, batch: Transitions) -> Tensor:
-    """The mean distance of the expected rewards under the held draw from those of the mean model, a scalar.
+def measure_posterior(run: Run, state: TrainState) -> dict[str, Tensor]:
+    """How much draws disagree about the policy's own dreams: beyond a common scale, and their spread; in points.
 
-    Args:
-        model: in evaluation mode, with a draw held.
-        batch: on the model's device; rewards and next frames are not used.
+    The dreams start from real frames under the held draw and are as long as those of training; every step of them is
+    judged by `NUM_DRAWS` other draws.
     """
-    distances = []
-    for part in _parts(len(batch.action)):
-        inputs = batch.observation[part], batch.action[part]
-        size = len(inputs[1])
-        noise = model.sample_noise(size, torch.Generator(inputs[1].device).manual_seed(0))
-        drawn = model.expected_reward(*inputs, model.initial_memory(size), noise)
-        with use_mean(model):
-            distances.append((drawn - model.expected_reward(*inputs, model.initial_memory(size), noise)).abs())
-    return torch.cat(distances).mean()
+    seed, iteration = run.config.seed, state.position.iteration
+    generator = build_generator(run.device, seed, "measure posterior", iteration)
+    starts = state.replay.starts(
+        2 * NUM_DREAMS, build_generator(CPU, seed, "measure posterior", iteration), newest=False, by_episode=False
+    ).to(run.device)
+    env = DreamEnv(state.world_model, NUM_DREAMS, lambda _: starts, generator=generator)
+    observations, actions = [], []
+    observation = env.reset()
+    for _ in range(run.config.dream.horizon):
+        action = act(state.policy, observation, 1.0, generator).action
+        observations.append(observation)
+        actions.append(action)
+        observation = env.step(action).observation
+    steps = torch.cat(observations), torch.cat(actions)
+    with use_mean(state.world_model):
+        mean = expected_rewards(state.world_model, *steps)
+    draws = sample_draws(state.world_model, NUM_DRAWS, generator)
+    rewards = rewards_under_draws(state.world_model, draws, *steps)
+    return {"disagreement": disagreement(rewards, mean), "spread": rewards.std(0).mean()}
 
 
 def sample_measured(run: Run, state: TrainState, purpose: str, count: int) -> Transitions:

@@ -8,7 +8,7 @@ from torch import Tensor
 from evade.dreams.env import DreamEnv
 from evade.envs import make_env
 from evade.envs.tensors import RealEnv
-from evade.layers import draw, hold, mean_sigma, resample
+from evade.layers import draw, hold, mean_sigma, resample, use_mean
 from evade.policies.rollout import roll_out, slice_rollout
 from evade.records import Transitions
 from evade.replay.recorder import Recorder
@@ -17,8 +17,8 @@ from evade.seeding import derive_seed
 from evade.training.evaluation import EpisodeScore, evaluate
 from evade.training.measurements import (
     measure_accuracy,
-    measure_draw_effect,
     measure_last_dreams,
+    measure_posterior,
     measure_rollout,
     sample_measured,
 )
@@ -28,6 +28,9 @@ from evade.vocabulary.phases import SCORE
 
 POINTS_PER_PHASE = 20
 """How often metrics are logged in a long phase; each time one update's own, so that nothing is carried over."""
+
+OBSERVED_AT_ONCE = 256
+"""New transitions that the world model takes note of at a time."""
 
 Phase = Callable[[Run, TrainState], None]
 
@@ -95,8 +98,12 @@ def fit_world_model(run: Run, state: TrainState) -> None:
 
 @phase("draw")
 def draw_from_posterior(run: Run, state: TrainState) -> None:
-    """One draw of the event layers' weights, kept for the whole of this iteration."""
+    """One draw of the event layers' weights, given all experience, kept for the whole of this iteration."""
     run.begin(state, 1)
+    state.world_model.eval()
+    with use_mean(state.world_model):
+        for batch in state.replay.newest_transitions(OBSERVED_AT_ONCE):
+            state.world_model.observe(Transitions(*(field.to(run.device) for field in batch)))
     state.draw.value = draw(state.world_model, state.generators.device)
     sigmas = mean_sigma(state.world_model)
     if sigmas:
@@ -127,8 +134,7 @@ def improve_policy_in_dreams(run: Run, state: TrainState) -> None:
             run.log(state, batch, "dream", measure_rollout(rollout) | metrics)
         run.complete_unit(state, batch)
     if state.draw.value:
-        measured = sample_measured(run, state, "measure draw", 32)
-        run.log(state, total, "posterior", {"draw_effect": measure_draw_effect(state.world_model, measured)})
+        run.log(state, total, "posterior", measure_posterior(run, state))
 
 
 def sample_starts(run: Run, state: TrainState, count: int) -> Tensor:

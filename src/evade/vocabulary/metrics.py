@@ -175,11 +175,19 @@ METRICS: dict[str, Metric] = {
             ("display", "report"),
         ),
         Metric(
-            "posterior/draw_effect",
-            "effect of the draw",
+            "posterior/disagreement",
+            "disagreement of draws",
             "points",
-            "how far the held draw moves the expected reward of 32 replayed transitions from the mean model's",
-            "near 0, because replayed events were seen; says nothing about unseen ones",
+            "root mean square of what 8 draws pay differently for steps of the policy's dreams, beyond a common scale",
+            "above 0.01 while there is something to explore; 0 means that all draws lead to the same policy",
+            ("display", "report"),
+        ),
+        Metric(
+            "posterior/spread",
+            "spread of draws",
+            "points",
+            "standard deviation over the same draws of the reward of one step, averaged over steps",
+            "falls as the game becomes known",
         ),
         Metric(
             "dream/return",

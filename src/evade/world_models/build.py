@@ -69,6 +69,7 @@ def build_deterministic(config: DeterministicConfig, game: GameSpec, num_frames:
         num_actions=game.num_actions,
         lowest_reward=game.lowest_reward,
         num_reward_classes=game.num_reward_classes,
+        frame_size=(game.height, game.width),
     )
 
 

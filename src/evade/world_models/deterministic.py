@@ -21,6 +21,7 @@ from evade.world_models.blocks import (
     UpStage,
     initialise,
 )
+from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
@@ -45,6 +46,7 @@ class DeterministicWorldModel(nn.Module):
         num_actions: size of the action set.
         lowest_reward: the reward of class 0.
         num_reward_classes: number of consecutive integer rewards from there on.
+        frame_size: rows and columns of a frame; only the event prior needs it.
     """
 
     is_single: Tensor
@@ -59,6 +61,7 @@ class DeterministicWorldModel(nn.Module):
         num_actions: int,
         lowest_reward: int = -1,
         num_reward_classes: int = 3,
+        frame_size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -101,7 +104,24 @@ class DeterministicWorldModel(nn.Module):
         self.reward_path = (
             RewardPath(config.reward, self._event_stages(), depth) if config.reward.event_layers else None
         )
+        self.event_prior = self._build_prior(num_actions, frame_size)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+
+    def _build_prior(self, num_actions: int, frame_size: tuple[int, int] | None) -> EventPrior | None:
+        reward = self.config.reward
+        if not reward.event_layers or reward.prior_scale == 0:
+            return None
+        rule = f"must be 0, because this game's cells have {self.levels} values and not two"
+        require(self.levels == 2, "world_model.reward.prior_scale", reward.prior_scale, rule)
+        assert frame_size is not None, "the event prior needs the size of frames"
+        return EventPrior(
+            reward.event_layers,
+            channels=self.channels,
+            frame_size=frame_size,
+            num_actions=num_actions,
+            scale=reward.prior_scale,
+            patience=reward.prior_patience,
+        )
 
     def _event_stages(self) -> list[UpStage]:
         return [stage for stage in self.up if isinstance(stage, UpStage)][-NUM_EVENT_STAGES:]
@@ -184,6 +204,13 @@ class DeterministicWorldModel(nn.Module):
             metrics["kl"] = kl
         return Loss(total, {"loss": total.detach()} | {name: value.detach() for name, value in metrics.items()})
 
+    @torch.no_grad()
+    def observe(self, batch: Transitions) -> None:
+        """Count the events of real transitions for the event prior; ignored without one."""
+        if self.event_prior is not None:
+            predicted = self.predict(batch.observation, batch.action).frame
+            self.event_prior.observe(batch.observation[:, -1], batch.action, batch.next_frame, predicted)
+
     def use_statistics(self, statistics: Statistics) -> None:
         """Store which channels always show exactly one object; ignored without `keeps_objects`."""
         if self.config.keeps_objects:
@@ -205,11 +232,10 @@ class DeterministicWorldModel(nn.Module):
         """
         with self._autocast(observation):
             features, reward_logits, end = self._body(observation, action)
-        if self.config.keeps_objects:
-            frame = predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
-        else:
-            frame = predict_pixels(features, self.frame_head, self.channels)
+        frame = self._decide_frame(features, observation)
         reward = self._decide_reward(reward_logits)
+        if self.event_prior is not None:
+            reward = reward + self.event_prior(observation[:, -1], action, frame)
         terminated = torch.zeros_like(action, dtype=torch.bool) if end is None else end > 0
         return Prediction(frame, reward, terminated)
 
@@ -217,14 +243,24 @@ class DeterministicWorldModel(nn.Module):
     def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
         """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
         with self._autocast(observation):
-            logits = self._body(observation, action)[1]
-        return self._mean_reward(logits)
+            features, logits, _ = self._body(observation, action)
+        reward = self._mean_reward(logits)
+        if self.event_prior is not None:
+            frame = self._decide_frame(features, observation)
+            reward = reward + self.event_prior(observation[:, -1], action, frame)
+        return reward
 
     def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
         """The maps before and after each event layer, by name."""
-        with capture(self, event_map_names(self)) as maps:
+        names = [name for name in event_map_names(self) if name.startswith("reward_path.")]
+        with capture(self, names) as maps:
             self.expected_reward(observation, action)
         return maps
+
+    def _decide_frame(self, features: Tensor, observation: Tensor) -> Tensor:
+        if self.config.keeps_objects:
+            return predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
+        return predict_pixels(features, self.frame_head, self.channels)
 
     def _decide_reward(self, logits: Tensor) -> Tensor:
         if self.config.reward.estimate == "expected":

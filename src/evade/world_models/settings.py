@@ -42,14 +42,22 @@ class RewardPathConfig:
     kl_weight: float = 0.0
     """Weight of the event layers' summed KL divergence in the loss; 1 / (number of transitions) makes the loss a
     variational bound. Paper: no such term in its loss, so 0."""
+    prior_scale: float = 0.0
+    """Largest reward that a draw adds or takes away for events that have hardly been seen; 0 for no such prior. Ours:
+    without it draws agree about events never seen (docs/decisions/0010-the-event-prior.md). Needs event layers and
+    cells that are on or off. Paper: none."""
+    prior_patience: float = 0.1
+    """Sightings of an event after which the prior's sigma for it is one half. Ours: one sighting leaves 0.09, thirty
+    leave 0.003, so that a handful overrules the prior."""
     estimate: Literal["argmax", "expected"] = "argmax"
     """Reward of a dream's step: the most likely one (T2T SimPLe), or the mean of the predicted distribution. The mean
     differs between draws even where no reward has been seen yet, which gives the policy something to explore."""
 
     def __post_init__(self) -> None:
         section = "world_model.reward"
-        weights = "sigma_init kl_weight"
+        weights = "sigma_init kl_weight prior_scale"
         require_fields(self, section, weights, finite_not_negative, "must be finite and not negative")
+        require_fields(self, section, "prior_patience", finite_positive, "must be finite and positive")
         require_choice(f"{section}.event_init", self.event_init, ("identity", "random"))
         require_choice(f"{section}.estimate", self.estimate, ("argmax", "expected"))
         for name in self.event_layers:

@@ -1,0 +1,122 @@
+"""What a posterior does: do its draws disagree about what was never seen, and agree about what was?
+
+Everything here works on any `WorldModel` whose draws `evade.layers` can make.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from evade.interfaces import WorldModel
+from evade.layers import Draw, draw, hold, use_mean
+from evade.records import Transitions
+
+BATCH_SIZE = 64
+"""Steps whose rewards are predicted at a time."""
+
+
+@torch.no_grad()
+def rewards_under_draws(model: WorldModel, draws: Sequence[Draw], observation: Tensor, action: Tensor) -> Tensor:
+    """Expected rewards of B steps under each of D draws, float32 `[D, B]`; the model's own draw comes back.
+
+    Args:
+        model: in evaluation mode.
+        draws: of this model.
+        observation: uint8 `[B, K, C, H, W]` on the model's device.
+        action: int64 `[B]`.
+    """
+    rows = []
+    with use_mean(model):
+        for value in draws:
+            with hold(model, value):
+                rows.append(expected_rewards(model, observation, action))
+    return torch.stack(rows)
+
+
+@torch.no_grad()
+def expected_rewards(model: WorldModel, observation: Tensor, action: Tensor) -> Tensor:
+    """Expected rewards of B steps in the model's present mode, float32 `[B]`."""
+    parts = []
+    for begin in range(0, len(action), BATCH_SIZE):
+        inputs = observation[begin : begin + BATCH_SIZE], action[begin : begin + BATCH_SIZE]
+        size = len(inputs[1])
+        noise = model.sample_noise(size, torch.Generator(action.device).manual_seed(0))
+        parts.append(model.expected_reward(*inputs, model.initial_memory(size), noise))
+    return torch.cat(parts)
+
+
+def sample_draws(model: WorldModel, count: int, generator: torch.Generator) -> list[Draw]:
+    """Several draws of a model; the one it holds comes back."""
+    with use_mean(model):
+        return [draw(model, generator) for _ in range(count)]
+
+
+def disagreement(rewards: Tensor, mean: Tensor) -> Tensor:
+    """How much draws differ in more than a common scale: the root mean square of the rest, a scalar.
+
+    Multiplying all rewards by one factor changes no policy, so each draw's rewards are first fitted by a multiple of
+    the mean model's, and only the rest counts.
+
+    Args:
+        rewards: `[D, B]`, under each draw.
+        mean: `[B]`, of the mean model.
+    """
+    scale = (rewards @ mean) / mean.square().sum().clamp_min(torch.finfo(mean.dtype).tiny)
+    rest = rewards - scale.unsqueeze(1) * mean
+    return (rest - rest.mean(0)).square().mean().sqrt()
+
+
+def detection_auc(unseen: Tensor, ordinary: Tensor) -> float:
+    """How often an unseen event has the larger spread: the area under the curve of a detector; ties count one half.
+
+    Args:
+        unseen: `[M]`, the spread over draws of each unseen event.
+        ordinary: `[N]`, of each ordinary step.
+    """
+    ranked = ordinary.sort().values
+    below = torch.searchsorted(ranked, unseen, right=False)
+    up_to = torch.searchsorted(ranked, unseen, right=True)
+    return ((below + up_to).double() / (2 * len(ranked))).mean().item()
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What draws say of a kind of event after it has been seen some number of times."""
+
+    num_seen: int
+    """Transitions with the event that the model was fitted to."""
+    mean: float
+    """Expected reward of held-out events under the mean model, averaged."""
+    truth: float
+    """What the game paid for them, averaged."""
+    spread: float
+    """Standard deviation over draws of the expected reward of an event, averaged over held-out events."""
+    ordinary_spread: float
+    """The same for ordinary steps that were not fitted to either."""
+    auc: float
+    """`detection_auc` of the two."""
+    ordinary_error: float
+    """Mean distance of the mean model's expected reward from the truth on those ordinary steps."""
+
+
+def compare_draws(
+    model: WorldModel, draws: Sequence[Draw], events: Transitions, ordinary: Transitions, num_seen: int
+) -> Sighting:
+    """Ask draws about events and about ordinary steps, none of which the model was fitted to."""
+    of_events = rewards_under_draws(model, draws, events.observation, events.action)
+    of_ordinary = rewards_under_draws(model, draws, ordinary.observation, ordinary.action)
+    with use_mean(model):
+        mean = expected_rewards(model, events.observation, events.action)
+        ordinary_mean = expected_rewards(model, ordinary.observation, ordinary.action)
+    spread, ordinary_spread = of_events.std(0), of_ordinary.std(0)
+    return Sighting(
+        num_seen=num_seen,
+        mean=mean.mean().item(),
+        truth=events.reward.float().mean().item(),
+        spread=spread.mean().item(),
+        ordinary_spread=ordinary_spread.mean().item(),
+        auc=detection_auc(spread, ordinary_spread),
+        ordinary_error=(ordinary_mean - ordinary.reward).abs().mean().item(),
+    )

@@ -1,0 +1,178 @@
+"""A prior over the rewards of events that have hardly been seen: what makes draws of the reward model disagree.
+
+A reward classifier that has seen one class says so everywhere, under every draw of its event layers, so draws agree
+about events that never happened. The prior adds to the expected reward
+
+    scale * tanh(sum_k phi_k(s, a, s') * sigma_k * eps_k),    sigma_k = 1 / (1 + n_k / patience),    eps ~ N(0, I)
+
+where phi_k is 1 if event k happens in the step from s to the predicted frame s' and n_k counts the real transitions in
+which it happened. It acts like Bayesian linear regression on indicators of events with a diagonal posterior: draws
+disagree about an event until it has been seen a few times, and then leave its reward to the network. The events are
+those of EVaDE's three layers, and each kind exists only if its layer is in the reward path:
+
+- interaction: two kinds of objects within one cell of each other in s', or in s under action a;
+- translation: an object of s' within one cell of where one was in s;
+- weighting: an object at a certain place of s'.
+
+The edge of the grid counts as one more kind of object. Cells must be on or off.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from evade.layers import NoisyLayer
+from evade.vocabulary.variants import EventLayer
+
+WINDOW = 3
+"""Rows and columns of the window in which two objects meet."""
+
+
+class EventPrior(NoisyLayer):
+    """Counts of events, and the held draw of their rewards.
+
+    It is a noisy layer without a mean: `draw` and `hold` set its weights to sigma * eps, and in the other modes it adds
+    nothing, so that the network alone is fitted. The counts are buffers and saved with the weights of the network.
+
+    Args:
+        event_layers: which kinds of events there are.
+        channels: kinds of objects C.
+        frame_size: rows and columns of the grid.
+        num_actions: size of the action set.
+        scale: the largest reward a draw adds or takes away.
+        patience: the number of sightings after which sigma is one half.
+    """
+
+    counts: Tensor
+    sigma: Tensor
+
+    def __init__(
+        self,
+        event_layers: Sequence[EventLayer],
+        *,
+        channels: int,
+        frame_size: tuple[int, int],
+        num_actions: int,
+        scale: float,
+        patience: float,
+    ) -> None:
+        super().__init__(channels)
+        self.event_layers, self.frame_size, self.num_actions = tuple(event_layers), frame_size, num_actions
+        self.scale, self.patience = scale, patience
+        num_pairs = channels * (channels + 1) * WINDOW**2
+        sizes = {
+            "interaction": (1 + num_actions) * num_pairs,
+            "translation": num_pairs,
+            "weighting": channels * frame_size[0] * frame_size[1],
+        }
+        self._sizes = [(name, sizes[name]) for name in self.event_layers]
+        num_events = sum(size for _, size in self._sizes)
+        self.register_buffer("counts", torch.zeros(num_events))
+        self.register_buffer("sigma", torch.ones(num_events))
+        self.register_buffer("noise", torch.zeros(num_events), persistent=False)
+        self.register_buffer("held_kernel", torch.zeros(num_events), persistent=False)
+
+    @torch.no_grad()
+    def observe(self, now: Tensor, action: Tensor, then: Tensor, predicted: Tensor) -> None:
+        """Count the events of real transitions, each to be given once.
+
+        An event counts if it happened or if the model predicted it: otherwise events that only ever happen in dreams
+        would stay unknown for ever.
+
+        Args:
+            now: uint8 `[B, C, H, W]`, the last frame of the observation.
+            action: int64 `[B]`.
+            then: uint8 `[B, C, H, W]`, the frame that followed.
+            predicted: uint8 `[B, C, H, W]`, the frame that the model predicts.
+        """
+        happened = torch.maximum(self.find_events(now, action, then), self.find_events(now, action, predicted))
+        self.counts += happened.sum(0)
+        self.sigma.copy_(1 / (1 + self.counts / self.patience))
+
+    def find_events(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
+        """Which events happen in a step, float32 `[B, events]` of 0 and 1; arguments as in `observe`."""
+        now, then = now.float(), then.float()
+        parts = []
+        for name, _ in self._sizes:
+            if name == "interaction":
+                parts += [_find_pairs(then, then), self._by_action(_find_pairs(now, now), action)]
+            elif name == "translation":
+                parts.append(_find_pairs(then, now))
+            else:
+                parts.append(then.flatten(1))
+        return torch.cat(parts, 1)
+
+    def _by_action(self, events: Tensor, action: Tensor) -> Tensor:
+        """Events `[B, P]` under the action taken, `[B, A * P]`."""
+        taken = F.one_hot(action, self.num_actions).to(events.dtype)
+        return (taken.unsqueeze(2) * events.unsqueeze(1)).flatten(1)
+
+    def forward(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:  # type: ignore[override] # a step, not a map
+        """What the current draw adds to the expected reward, float32 `[B]`; 0 in mean and resample mode.
+
+        Computed as convolutions, which is faster than listing the events. An event that happens several times in one
+        step counts several times here and once in `find_events`.
+        """
+        if self.mode != "hold":
+            return torch.zeros(len(action), device=action.device)
+        now, then = now.float(), then.float()
+        if self.num_draws is None:
+            return self._evaluate(now, action, then, self.held_kernel)
+        nows, actions, thens = (x.reshape(self.num_draws, -1, *x.shape[1:]) for x in (now, action, then))
+        return torch.cat([self._evaluate(*each) for each in zip(nows, actions, thens, self.held_kernel, strict=True)])
+
+    def _evaluate(self, now: Tensor, action: Tensor, then: Tensor, weight: Tensor) -> Tensor:
+        pair_shape = (self.channels, self.channels + 1, WINDOW, WINDOW)
+        total, begin = now.new_zeros(len(now)), 0
+        for name, size in self._sizes:
+            part, begin = weight[begin : begin + size], begin + size
+            if name == "interaction":
+                num_pairs = size // (1 + self.num_actions)
+                met, met_now = part[:num_pairs].view(pair_shape), part[num_pairs:].view(-1, *pair_shape[1:])
+                total = total + (then * F.conv2d(_with_edge(then), met)).sum((1, 2, 3))
+                maps = F.conv2d(_with_edge(now), met_now).view(len(now), self.num_actions, *now.shape[1:])
+                chosen = maps.gather(1, action.view(-1, 1, 1, 1, 1).expand(-1, 1, *now.shape[1:])).squeeze(1)
+                total = total + (now * chosen).sum((1, 2, 3))
+            elif name == "translation":
+                total = total + (then * F.conv2d(_with_edge(now), part.view(pair_shape))).sum((1, 2, 3))
+            else:
+                total = total + (then * part.view(self.channels, *self.frame_size)).sum((1, 2, 3))
+        return self.scale * torch.tanh(total)
+
+    def mean_weight(self) -> Tensor:
+        """Zero: the network's own prediction is the mean."""
+        return torch.zeros_like(self.sigma)
+
+    def perturbed(self, noise: Tensor) -> Tensor:
+        """The weights of a draw: sigma * eps."""
+        return self.sigma * noise
+
+    def kernel(self, weight: Tensor) -> Tensor:
+        """The weights are used as they are."""
+        return weight
+
+    def expand(self, kernel: Tensor) -> Tensor:
+        """The weights are used as they are."""
+        return kernel
+
+    def convolve(self, x: Tensor, kernel: Tensor) -> Tensor:
+        """Not a map to a map: use `forward`."""
+        raise AssertionError("the event prior works on steps")
+
+    def extra_repr(self) -> str:
+        """Shown inside the brackets by `print(layer)`."""
+        return f"{', '.join(self.event_layers)}; {len(self.counts):,} events, scale={self.scale}, mode={self.mode}"
+
+
+def _with_edge(maps: Tensor) -> Tensor:
+    """`[B, C, H, W]` to `[B, C + 1, H + 2, W + 2]`: padded, and one more channel that is on outside the grid."""
+    pad = WINDOW // 2
+    return torch.cat([F.pad(maps, (pad,) * 4), F.pad(torch.zeros_like(maps[:, :1]), (pad,) * 4, value=1.0)], 1)
+
+
+def _find_pairs(objects: Tensor, others: Tensor) -> Tensor:
+    """Whether an object of kind i has one of kind j at offset d: `[B, C * (C + 1) * WINDOW ** 2]` of 0 and 1."""
+    windows = F.unfold(_with_edge(others), WINDOW)
+    return torch.bmm(objects.flatten(2), windows.transpose(1, 2)).clamp_(max=1).flatten(1)

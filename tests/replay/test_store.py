@@ -323,3 +323,9 @@ def test_segments_leave_out_games_that_were_truncated_too_soon(tmp_path):
     assert {tuple(b) for b in found.observation[:, -1].flatten(1).tolist()} == {(0, 0), (0, 1)}
     assert found.happened.all()
     assert len(replay.newest_segments(50, 9, torch.Generator()).observation) == 0
+
+
+def test_without_long_enough_episodes_no_dream_can_start(tmp_path):
+    replay = build(tmp_path, [[2, 1]], num_frames=4)
+    with pytest.raises(ReplayCorrupt, match="No episode has 4 consecutive frames to start a dream from"):
+        replay.starts(1, torch.Generator(), newest=True, by_episode=False)

@@ -28,6 +28,8 @@ EMPTY = frame()
 MEETING = frame((0, 1, 1), (1, 1, 2))
 APART = frame((0, 1, 1), (1, 1, 4))
 ACTION = torch.tensor([1])
+TAKEN, OTHER = torch.tensor([[False, True, False]]), torch.tensor([[False, False, True]])
+UNPAID, PAID = torch.tensor([False]), torch.tensor([True])
 
 
 @pytest.mark.parametrize(
@@ -39,25 +41,25 @@ ACTION = torch.tensor([1])
     ],
 )
 def test_each_event_layer_brings_its_own_events(layers, number):
-    assert prior(layers).find_events(EMPTY, ACTION, MEETING).shape == (1, number)
+    assert prior(layers).find_events(EMPTY, TAKEN, MEETING).shape == (1, number)
 
 
 def test_two_objects_meet_within_one_cell_and_not_further():
     interaction = prior(("interaction",))
-    met = interaction.find_events(EMPTY, ACTION, MEETING)[0].nonzero().flatten().tolist()
+    met = interaction.find_events(EMPTY, TAKEN, MEETING)[0].nonzero().flatten().tolist()
     # Each object with itself, and each with the other: kinds (0, 0), (0, 1), (1, 0), (1, 1).
     assert len(met) == 4
-    assert len(interaction.find_events(EMPTY, ACTION, APART)[0].nonzero()) == 2 + 3, "itself twice, and the edge"
-    assert interaction.find_events(MEETING, ACTION, EMPTY).sum() == 4, "in the present frame, under the action"
-    other = interaction.find_events(MEETING, torch.tensor([2]), EMPTY)
-    assert (other * interaction.find_events(MEETING, ACTION, EMPTY)).sum() == 0, "another action is another event"
+    assert len(interaction.find_events(EMPTY, TAKEN, APART)[0].nonzero()) == 2 + 3, "itself twice, and the edge"
+    assert interaction.find_events(MEETING, TAKEN, EMPTY).sum() == 4, "in the present frame, under the action"
+    other = interaction.find_events(MEETING, OTHER, EMPTY)
+    assert (other * interaction.find_events(MEETING, TAKEN, EMPTY)).sum() == 0, "another action is another event"
 
 
 def test_the_spread_over_draws_is_the_closed_form_until_tanh_bends():
     """With a small sum, tanh is the identity: the standard deviation is scale times the norm of the sigmas."""
     model = prior(("weighting",), scale=0.3, patience=1.0)
     for _ in range(99):
-        model.observe(EMPTY, ACTION, MEETING, MEETING)
+        model.observe(EMPTY, ACTION, MEETING, MEETING, UNPAID)
     assert model.sigma[model.counts > 0].tolist() == pytest.approx([0.01] * 2)
     rewards = []
     for seed in range(3000):
@@ -73,7 +75,7 @@ def test_convolutions_pay_what_the_list_of_events_says():
     generator = torch.Generator().manual_seed(0)
     draw(model, generator)
     for now, then in ((EMPTY, MEETING), (MEETING, APART), (frame((0, 3, 4)), frame((0, 2, 4), (1, 0, 0)))):
-        listed = 0.3 * torch.tanh(model.find_events(now, ACTION, then) @ (model.sigma * model.noise))
+        listed = 0.3 * torch.tanh(model.find_events(now, TAKEN, then) @ (model.sigma * model.noise))
         assert model(now, ACTION, then).item() == pytest.approx(listed.item(), abs=1e-6)
 
 
@@ -81,7 +83,7 @@ def test_sightings_shrink_what_draws_say_and_never_revive_it():
     model, spreads = prior(patience=0.1), []
     for seen in (0, 1, 2, 7, 20):
         for _ in range(seen):
-            model.observe(EMPTY, ACTION, MEETING, MEETING)
+            model.observe(EMPTY, ACTION, MEETING, MEETING, UNPAID)
         rewards = [
             (draw(model, torch.Generator().manual_seed(seed)), model(EMPTY, ACTION, MEETING))[1] for seed in range(200)
         ]
@@ -95,10 +97,17 @@ def test_sightings_shrink_what_draws_say_and_never_revive_it():
 
 def test_a_predicted_event_counts_as_seen():
     model = prior(("weighting",))
-    model.observe(EMPTY, ACTION, EMPTY, MEETING)
+    model.observe(EMPTY, ACTION, EMPTY, MEETING, UNPAID)
     assert model.counts.sum() == 2
-    model.observe(EMPTY, ACTION, MEETING, MEETING)
+    model.observe(EMPTY, ACTION, MEETING, MEETING, UNPAID)
     assert model.counts.max() == 2, "once in a transition, not twice"
+
+
+def test_what_met_when_a_reward_came_counts_under_every_action():
+    paid, unpaid = prior(("interaction",)), prior(("interaction",))
+    paid.observe(MEETING, ACTION, EMPTY, EMPTY, PAID)
+    unpaid.observe(MEETING, ACTION, EMPTY, EMPTY, UNPAID)
+    assert paid.counts.sum() == ACTIONS * unpaid.counts.sum() == ACTIONS * 4
 
 
 def test_rewards_are_bounded_and_zero_without_a_draw():
@@ -131,7 +140,7 @@ def test_a_draw_is_a_value_that_can_be_held_again_and_several_can_be_held_at_onc
 
 def test_counts_are_saved_and_sigma_is_not_trained():
     model, other = prior(), prior()
-    model.observe(EMPTY, ACTION, MEETING, MEETING)
+    model.observe(EMPTY, ACTION, MEETING, MEETING, UNPAID)
     other.load_state_dict(model.state_dict())
     assert torch.equal(other.counts, model.counts)
     assert torch.equal(other.sigma, model.sigma)

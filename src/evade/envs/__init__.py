@@ -1,7 +1,7 @@
-"""Games: Atari, MinAtar and any Gymnasium environment with images or grids, stepped in batches. No torch here.
+"""Games: Atari, MinAtar, MiniGrid, DeepSea and any Gymnasium environment with images or grids. No torch here.
 
-`make_env("minatar/breakout", num_envs=16, seed=1)` returns a `VectorEnv`; `spec("minatar/breakout")` returns the
-game's `GameSpec`: frame shape, number of actions, reward range.
+`make_env("minatar/breakout", num_envs=16, seed=1)` returns a `VectorEnv` of 16 games that step together;
+`spec("minatar/breakout")` returns the game's `GameSpec`: frame shape, number of actions, reward range.
 """
 
 from evade.envs.make import make_env, spec

@@ -54,7 +54,8 @@ class DeepSea(gymnasium.Env[Frame, int]):
         require(0 <= puzzle < 2**32, "puzzle", puzzle, "must be 0 to 2^32 - 1")
         self.size = size
         # The legacy generator, because numpy guarantees that its stream never changes.
-        self._moves_right = np.random.RandomState([size, puzzle]).randint(2, size=(size, size))
+        self.right_action = np.random.RandomState([size, puzzle]).randint(2, size=(size, size))
+        """`[N, N]`, the action that moves right in each cell."""
         self.observation_space = spaces.Box(0, LEVELS - 1, (2, size, size), np.uint8)
         self.action_space = spaces.Discrete(2)  # type: ignore[assignment] # counts in int64
         self.render_mode = render_mode
@@ -74,7 +75,7 @@ class DeepSea(gymnasium.Env[Frame, int]):
             raise ActionError(f"Invalid action {action}: must be 0 or 1 in this game.")
         if self._row == self.size:
             raise ResetNeeded("The episode has ended: call reset() before the next step().")
-        goes_right = action == self._moves_right[self._row, self._column]
+        goes_right = action == self.right_action[self._row, self._column]
         found = goes_right and self._row == self._column == self.size - 1
         self._column = min(max(self._column + (1 if goes_right else -1), 0), self.size - 1)
         self._row += 1
@@ -83,10 +84,6 @@ class DeepSea(gymnasium.Env[Frame, int]):
     def render(self) -> Frame | None:
         """The current frame as an RGB image, `render_scale` pixels per cell; None without a render mode."""
         return render_frame(self._frame(), LEVELS, self._render_scale) if self.render_mode else None
-
-    def find_path(self) -> list[int]:
-        """The N actions that find the treasure."""
-        return [int(self._moves_right[cell, cell]) for cell in range(self.size)]
 
     def _frame(self) -> Frame:
         frame = np.zeros((2, self.size, self.size), np.uint8)

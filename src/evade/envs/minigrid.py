@@ -1,7 +1,7 @@
 """MiniGrid games as fully observed grids of objects, one binary channel for each kind of thing.
 
-The channels are chosen so that the effect of an action depends only on the agent's cell and the cell in front of it,
-which a 3x3 convolution sees:
+The channels are chosen so that the effect of an action depends only on the agent's cell and the cell in front of it
+(moving obstacles aside), which a 3x3 convolution sees:
 
 - The agent has one channel for its place and one for each direction, set in its cell. A step forward shifts both by one
   cell, a turn swaps two channels in place. The place has a channel of its own because it shows exactly one object in
@@ -192,12 +192,9 @@ def _state_of(thing: Any) -> str:
 def _make(env_id: str) -> Any:
     """The package's own environment, without wrappers and without its partial observations."""
     import_extra("minigrid", extra="minigrid")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of an id that has a newer version
-            game: Any = gymnasium.make(env_id, disable_env_checker=True).unwrapped
-    except gymnasium.error.DependencyNotInstalled as error:
-        raise ExtraMissing(f"{env_id} needs another package: {error}.") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of an id that has a newer version
+        game: Any = gymnasium.make(env_id, disable_env_checker=True).unwrapped
     game.gen_obs = dict  # the partial observation is not used, and it takes most of the time of a step
     return game
 
@@ -209,7 +206,10 @@ def find_contents(env_id: str) -> Contents:
     colours: dict[str, set[str]] = defaultdict(set)
     coloured: set[str] = set()
     for seed in range(NUM_LAYOUTS):
-        game.reset(seed=seed)
+        try:
+            game.reset(seed=seed)
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise ExtraMissing(f"{env_id} needs another package: {error}.") from error
         things = [each for thing in game.grid.grid if thing is not None for each in _unpack(thing)]
         by_kind: dict[str, set[str]] = defaultdict(set)
         for thing in things:

@@ -209,7 +209,9 @@ class DeterministicWorldModel(nn.Module):
         """Count the events of real transitions for the event prior; ignored without one."""
         if self.event_prior is not None:
             predicted = self.predict(batch.observation, batch.action).frame
-            self.event_prior.observe(batch.observation[:, -1], batch.action, batch.next_frame, predicted)
+            self.event_prior.observe(
+                batch.observation[:, -1], batch.action, batch.next_frame, predicted, batch.reward != 0
+            )
 
     def use_statistics(self, statistics: Statistics) -> None:
         """Store which channels always show exactly one object; ignored without `keeps_objects`."""

@@ -75,39 +75,43 @@ class EventPrior(NoisyLayer):
         self.register_buffer("held_kernel", torch.zeros(num_events), persistent=False)
 
     @torch.no_grad()
-    def observe(self, now: Tensor, action: Tensor, then: Tensor, predicted: Tensor) -> None:
+    def observe(self, now: Tensor, action: Tensor, then: Tensor, predicted: Tensor, is_rewarded: Tensor) -> None:
         """Count the events of real transitions, each to be given once.
 
         An event counts if it happened or if the model predicted it: otherwise events that only ever happen in dreams
-        would stay unknown for ever.
+        would stay unknown for ever. What met when a reward came counts under every action, because the reward explains
+        the meeting and not the action.
 
         Args:
             now: uint8 `[B, C, H, W]`, the last frame of the observation.
             action: int64 `[B]`.
             then: uint8 `[B, C, H, W]`, the frame that followed.
             predicted: uint8 `[B, C, H, W]`, the frame that the model predicts.
+            is_rewarded: bool `[B]`, whether the reward was not 0.
         """
-        happened = torch.maximum(self.find_events(now, action, then), self.find_events(now, action, predicted))
+        taken = F.one_hot(action, self.num_actions).bool() | is_rewarded.unsqueeze(1)
+        happened = torch.maximum(self.find_events(now, taken, then), self.find_events(now, taken, predicted))
         self.counts += happened.sum(0)
         self.sigma.copy_(1 / (1 + self.counts / self.patience))
 
-    def find_events(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
-        """Which events happen in a step, float32 `[B, events]` of 0 and 1; arguments as in `observe`."""
+    def find_events(self, now: Tensor, taken: Tensor, then: Tensor) -> Tensor:
+        """Which events happen in a step, float32 `[B, events]` of 0 and 1.
+
+        Args:
+            now: uint8 `[B, C, H, W]`.
+            taken: bool `[B, A]`, the actions that events of the present frame count under.
+            then: uint8 `[B, C, H, W]`.
+        """
         now, then = now.float(), then.float()
         parts = []
         for name, _ in self._sizes:
             if name == "interaction":
-                parts += [_find_pairs(then, then), self._by_action(_find_pairs(now, now), action)]
+                parts += [_find_pairs(then, then), _by_action(_find_pairs(now, now), taken)]
             elif name == "translation":
                 parts.append(_find_pairs(then, now))
             else:
                 parts.append(then.flatten(1))
         return torch.cat(parts, 1)
-
-    def _by_action(self, events: Tensor, action: Tensor) -> Tensor:
-        """Events `[B, P]` under the action taken, `[B, A * P]`."""
-        taken = F.one_hot(action, self.num_actions).to(events.dtype)
-        return (taken.unsqueeze(2) * events.unsqueeze(1)).flatten(1)
 
     def forward(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:  # type: ignore[override] # a step, not a map
         """What the current draw adds to the expected reward, float32 `[B]`; 0 in mean and resample mode.
@@ -125,16 +129,17 @@ class EventPrior(NoisyLayer):
 
     def _evaluate(self, now: Tensor, action: Tensor, then: Tensor, weight: Tensor) -> Tensor:
         pair_shape = (self.channels, self.channels + 1, WINDOW, WINDOW)
+        num_windows = (self.channels + 1) * WINDOW**2
         total, begin = now.new_zeros(len(now)), 0
         for name, size in self._sizes:
             part, begin = weight[begin : begin + size], begin + size
             if name == "interaction":
                 num_pairs = size // (1 + self.num_actions)
-                met, met_now = part[:num_pairs].view(pair_shape), part[num_pairs:].view(-1, *pair_shape[1:])
+                met, met_now = part[:num_pairs].view(pair_shape), part[num_pairs:].view(-1, self.channels, num_windows)
                 total = total + (then * F.conv2d(_with_edge(then), met)).sum((1, 2, 3))
-                maps = F.conv2d(_with_edge(now), met_now).view(len(now), self.num_actions, *now.shape[1:])
-                chosen = maps.gather(1, action.view(-1, 1, 1, 1, 1).expand(-1, 1, *now.shape[1:])).squeeze(1)
-                total = total + (now * chosen).sum((1, 2, 3))
+                # A product with each step's own weights: a convolution would be made for all actions.
+                maps = torch.bmm(met_now[action], F.unfold(_with_edge(now), WINDOW))
+                total = total + (now.flatten(2) * maps).sum((1, 2))
             elif name == "translation":
                 total = total + (then * F.conv2d(_with_edge(now), part.view(pair_shape))).sum((1, 2, 3))
             else:
@@ -170,6 +175,11 @@ def _with_edge(maps: Tensor) -> Tensor:
     """`[B, C, H, W]` to `[B, C + 1, H + 2, W + 2]`: padded, and one more channel that is on outside the grid."""
     pad = WINDOW // 2
     return torch.cat([F.pad(maps, (pad,) * 4), F.pad(torch.zeros_like(maps[:, :1]), (pad,) * 4, value=1.0)], 1)
+
+
+def _by_action(events: Tensor, taken: Tensor) -> Tensor:
+    """Events `[B, P]` under each action taken, `[B, A * P]`."""
+    return (taken.to(events.dtype).unsqueeze(2) * events.unsqueeze(1)).flatten(1)
 
 
 def _find_pairs(objects: Tensor, others: Tensor) -> Tensor:

@@ -49,7 +49,8 @@ def make_finished_run(path, *, variant="evade", game="minatar/breakout", seed=0,
     folder = RunFolder(path)
     folder.create()
     settings = {"preset": "smoke", "variant": variant, "game": game, "seed": seed, "env": {}}
-    write_json(folder.config, {"settings": settings | {"evaluation": evaluation or {}}, "fingerprint": f"{variant}-{game}-{seed}", **VERSIONS})
+    identity = {"settings": settings | {"evaluation": evaluation or {}}, "fingerprint": f"{variant}-{game}-{seed}"}
+    write_json(folder.config, identity | VERSIONS)
     write_json(folder.status, {"status": "finished"})
     write_journal(folder.scores, _halved_evaluations(scores))
     write_journal(folder.metrics, _two_iterations())

@@ -28,7 +28,7 @@ SLIP = 0.25
 
 
 class Corridor(gymnasium.Env):
-    """Five cells in a row. Action 1 goes right and may slip, action 0 goes left; the right end pays 1 and is the end."""
+    """Five cells in a row. Action 1 goes right and may slip, action 0 goes left; the right end pays 1 and ends it."""
 
     observation_space = spaces.Box(0, 1, (1, 1, NUM_CELLS), np.uint8)
     action_space = spaces.Discrete(2)

@@ -7,7 +7,9 @@ from evade.envs import Episode, VectorEnv, make_env
 from evade.envs.settings import EnvConfig
 from evade.envs.tensors import RealEnv
 from evade.game_spec import GameSpec
+from evade.policies.rollout import roll_out
 from fake_games import CountingGame
+from fake_worlds import ScriptedPolicy
 
 CPU = torch.device("cpu")
 SPEC = GameSpec(channels=1, height=2, width=2, levels=256, num_actions=2)
@@ -87,3 +89,31 @@ def test_closing_closes_every_game():
     games = CountingGame(), CountingGame()
     build(*games).close()
     assert all(game.is_closed for game in games)
+
+
+def test_a_rollout_closes_a_truncated_game_with_the_value_of_its_final_observation():
+    # Counting games of 3 steps show 10, 11, 12, 13, then 20, 21, ...; a frame of n in 4 cells has the scripted value
+    # n (1 + 2 + 3 + 4) = 10 n.
+    env = build(CountingGame(length=3, cut=True), CountingGame(length=3))
+    rollout = roll_out(ScriptedPolicy([0] * 9, 2), env, 6, torch.Generator())
+    assert rollout.truncated[:, 0].tolist() == [False, False, True] * 2
+    assert rollout.terminated[:, 1].tolist() == [False, False, True] * 2
+    assert rollout.value[:, 0].tolist() == rollout.value[:, 1].tolist() == [100, 110, 120, 200, 210, 220]
+    assert rollout.next_value[:, 0].tolist() == [110, 120, 130, 210, 220, 230]
+    # A terminated game's next value is that of the next episode's first observation; the learner does not use it.
+    assert rollout.next_value[:, 1].tolist() == [110, 120, 200, 210, 220, 300]
+
+
+def test_a_truncated_minatar_game_is_closed_with_the_value_of_its_final_observation():
+    config = EnvConfig(num_frames=2, time_limit=3)
+    env = RealEnv(make_env("minatar/breakout", seed=3, config=config), CPU)
+    rollout = roll_out(ScriptedPolicy([0, 1, 2] * 12, 3), env, 12, torch.Generator())
+    assert rollout.truncated[:, 0].tolist() == [False, False, True] * 4
+    # The same games once more: the scripted value of every observation that an action led to.
+    games = make_env("minatar/breakout", seed=3, config=config)
+    games.reset()
+    finals = [games.step([action]).final_observation[0, -1] for action in rollout.action[:, 0].tolist()]
+    expected = [float((final.ravel() * np.arange(1, final.size + 1)).sum()) for final in finals]
+    assert rollout.next_value[:, 0].tolist() == expected
+    cut = rollout.truncated[:-1, 0]
+    assert (rollout.next_value[:-1, 0][cut] != rollout.value[1:, 0][cut]).all(), "not the value of the next episode"

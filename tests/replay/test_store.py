@@ -329,3 +329,14 @@ def test_without_long_enough_episodes_no_dream_can_start(tmp_path):
     replay = build(tmp_path, [[2, 1]], num_frames=4)
     with pytest.raises(ReplayCorrupt, match="No episode has 4 consecutive frames to start a dream from"):
         replay.starts(1, torch.Generator(), newest=True, by_episode=False)
+
+
+def test_the_newest_transitions_are_each_given_once_without_those_held_out(tmp_path):
+    replay = build(tmp_path, [[9], [4, 8]], num_frames=1, holdout=0.25)
+    batches = list(replay.newest_transitions(4))
+    assert [len(batch.action) for batch in batches] == [4, 4, 1]
+    begins = [place for batch in batches for place in batch.observation[:, -1].flatten(1).tolist()]
+    # 12 transitions of the newest chunk, of which the last three are held out.
+    assert begins == [[10, at] for at in range(4)] + [[11, at] for at in range(5)]
+    ends = [place for batch in batches for place in batch.next_frame.flatten(1).tolist()]
+    assert ends == [[number, at + 1] for number, at in begins]

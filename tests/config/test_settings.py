@@ -26,7 +26,7 @@ GAME = {"channels": 3, "height": 105, "width": 80, "levels": 256, "num_actions":
     ("make", "said"),
     [
         (lambda: RewardPathConfig(event_layers=("teleport",)), "event_layers = 'teleport': must be one of translation"),
-        (lambda: RewardPathConfig(event_layers=("weighting", "weighting")), "each event layer may be named once"),
+        (lambda: RewardPathConfig(event_layers=("weighting", "weighting")), "must name each event layer at most once"),
         (lambda: RewardPathConfig(sigma_init=float("nan")), "world_model.reward.sigma_init = nan: must be finite"),
         (lambda: RewardPathConfig(kl_weight=float("inf")), "kl_weight = inf: must be finite"),
         (lambda: RewardPathConfig(event_init="ones"), "event_init = 'ones': must be one of identity, random"),

@@ -143,9 +143,10 @@ def test_a_finished_run_started_again_changes_nothing(copied):
 
 
 def test_a_changed_setting_is_refused_with_a_difference(copied):
-    code, output = crashing.run(copied, "minatar", extra=("--policy.clip", "0.3"))
+    name = crashing.folder_of(copied).parent.name.removeprefix("evade-")
+    code, output = crashing.run(copied, "minatar", extra=("--learner.clip", "0.3", "--name", name))
     assert code == 2
-    assert "policy.clip: 0.1 in the run, 0.3 now" in output.replace("\n", "")
+    assert "learner.clip: 0.1 in the run, 0.3 now" in output.replace("\n", "")
     assert "Traceback" not in output
 
 
@@ -156,7 +157,7 @@ def test_a_longer_schedule_continues_and_is_the_longer_run(copied, tmp_path_fact
     crashing.finish(straight, "minatar", longer)
     ours, theirs = crashing.digest(copied), crashing.digest(straight)
     # The shorter run's own final score stays in the record; everything learnt is the same.
-    for name in ("world_model.safetensors", "policy.safetensors", "draw.safetensors", "policy_optimiser.safetensors"):
+    for name in ("world_model.safetensors", "policy.safetensors", "draw.safetensors", "learner.safetensors"):
         assert ours[name] == theirs[name]
 
 

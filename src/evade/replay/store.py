@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -90,6 +91,22 @@ class Replay:
             if path.name not in named:
                 path.unlink()
 
+    @property
+    def fit_windows(self) -> Tensor:
+        """The frames at which transitions begin that may be fitted to, int64 `[windows]`."""
+        return self._fit_windows
+
+    def restricted_to(self, windows: Tensor, eventful: Tensor) -> Self:
+        """The same experience with other transitions to fit to, for experiments; nothing can be added to it.
+
+        Args:
+            windows: of `fit_windows`, all that batches are sampled from.
+            eventful: those of them that `eventful_share` samples from.
+        """
+        restricted = copy(self)
+        restricted._fit_windows, restricted._eventful = windows, eventful
+        return restricted
+
     def statistics(self) -> Statistics:
         """Properties of all frames collected so far."""
         return Statistics(is_single=self._is_single.clone())
@@ -137,7 +154,7 @@ class Replay:
             generator: on the CPU.
             held_out: sample from the held-out share instead.
         """
-        return self._gather(self._sample_windows(count, generator, held_out=held_out))
+        return self.gather(self._sample_windows(count, generator, held_out=held_out))
 
     def batch(self, generator: torch.Generator) -> Transitions:
         """A batch to fit, on the CPU: the first `eventful_share` lead to a reward or an end, the others are uniform."""
@@ -146,12 +163,12 @@ class Replay:
         if num_eventful and len(self._eventful):
             chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
             at[:num_eventful] = self._eventful[chosen]
-        return self._gather(at)
+        return self.gather(at)
 
     def newest_transitions(self, batch_size: int) -> Iterator[Transitions]:
         """The newest chunk's transitions that may be fitted to, each once, in batches; on the CPU."""
         for begin in range(0, len(self._newest_windows), batch_size):
-            yield self._gather(self._newest_windows[begin : begin + batch_size])
+            yield self.gather(self._newest_windows[begin : begin + batch_size])
 
     def _sample_windows(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Tensor:
         windows = self._held_out if held_out else self._fit_windows
@@ -162,7 +179,8 @@ class Replay:
             )
         return windows[torch.randint(len(windows), (count,), generator=generator)]
 
-    def _gather(self, at: Tensor) -> Transitions:
+    def gather(self, at: Tensor) -> Transitions:
+        """The transitions that begin at some frames (of `fit_windows`), int64 `[B]`; on the CPU."""
         return Transitions(
             observation=self.observations(at),
             action=self._rest.action[at].long(),

@@ -13,6 +13,7 @@ from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
 from evade.cli.index import index
 from evade.cli.paper import paper
+from evade.cli.posterior import posterior
 from evade.cli.report import report
 from evade.cli.runs import runs
 from evade.cli.train import resume, train
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "index": index,
     "explain": explain,
     "paper": paper,
+    "posterior": posterior,
     "report": report,
     "benchmark": benchmark,
     "doctor": doctor,

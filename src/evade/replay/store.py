@@ -80,16 +80,24 @@ class Replay:
         return [asdict(record) for record in self.records]
 
     def restore(self, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]) -> None:
-        """Load the named chunks; all other files in the folder were left by a crash and are deleted."""
+        """Read the listed chunks back, and remove files that no checkpoint lists: a crash left them."""
+        self.read(values)
+        listed = {record.name for record in self.records}
+        for path in self.folder.iterdir():
+            if path.name not in listed:
+                path.unlink()
+
+    def read(self, values: list[dict[str, Any]]) -> None:
+        """Read the listed chunks and change nothing on disk.
+
+        Args:
+            values: what `saved_values` returned.
+        """
         for record in (ChunkRecord(**value) for value in values):
             path = self.folder / record.name
             if not path.exists():
-                raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a backup.")
+                raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a copy.")
             self._take(decode(path.read_bytes(), str(path), record.sha256), record)
-        named = {record.name for record in self.records}
-        for path in self.folder.iterdir():
-            if path.name not in named:
-                path.unlink()
 
     @property
     def fit_windows(self) -> Tensor:

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from evade.game_spec import GameSpec
 from evade.interfaces import Policy, WorldModel
 from evade.layers import Draw
 from evade.policies.acting import act
+from evade.replay.store import Replay
 from evade.runs.checkpoint import load_checkpoint
 from evade.runs.folder import RunFolder
 from evade.runs.session import saved_config
@@ -33,6 +35,9 @@ class LoadedRun:
     draw: Draw
     """The Thompson draw of its last dreams; hold it with `evade.layers.hold(run.world_model, run.draw)`."""
     generator: torch.Generator
+    folder: RunFolder
+    chunks: list[dict[str, Any]]
+    """Which chunks of real experience belong to the checkpoint."""
 
     @torch.no_grad()
     def act(self, observation: NDArray[np.uint8], temperature: float | None = None) -> NDArray[np.int64]:
@@ -42,6 +47,13 @@ class LoadedRun:
             self.policy, torch.from_numpy(observation), chosen, self.generator
         ).action.numpy()
         return actions
+
+    def read_replay(self) -> Replay:
+        """All real experience of the run, read from its folder, which is not changed."""
+        capacity = self.config.schedule.total_real_steps * 9 // 8
+        replay = Replay(self.folder.replay, self.game, self.config.env.num_frames, self.config.replay, capacity)
+        replay.read(self.chunks)
+        return replay
 
     def make_env(self, num_envs: int = 1, seed: int = 0) -> VectorEnv:
         """The game the run was trained on, with its settings."""
@@ -68,4 +80,6 @@ def load_run(path: str | Path) -> LoadedRun:
         world_model=world_model.eval(),
         draw=Draw(checkpoint.tensors.get("draw", {})),
         generator=torch.Generator().manual_seed(config.seed),
+        folder=folder,
+        chunks=checkpoint.state["parts"]["replay"],
     )

@@ -7,10 +7,9 @@ from evade.dreams.env import DreamEnv
 from evade.dreams.faithfulness import Faithfulness, measure_faithfulness
 from evade.interfaces import WorldModel
 from evade.layers import hold, use_mean
-from evade.policies.acting import act
 from evade.records import Rollout, Segments, Transitions
 from evade.seeding import build_generator
-from evade.training.posterior import disagreement, expected_rewards, rewards_under_draws, sample_draws
+from evade.training.posterior import disagreement, dream_steps, expected_rewards, rewards_under_draws, sample_draws
 from evade.training.run import Run
 from evade.training.state import TrainState
 
@@ -95,14 +94,7 @@ def measure_posterior(run: Run, state: TrainState) -> dict[str, Tensor]:
         2 * NUM_DREAMS, build_generator(CPU, seed, "measure posterior", iteration), newest=False, by_episode=False
     ).to(run.device)
     env = DreamEnv(state.world_model, NUM_DREAMS, lambda _: starts, generator=generator)
-    observations, actions = [], []
-    observation = env.reset()
-    for _ in range(run.config.dream.horizon):
-        action = act(state.policy, observation, 1.0, generator).action
-        observations.append(observation)
-        actions.append(action)
-        observation = env.step(action).observation
-    steps = torch.cat(observations), torch.cat(actions)
+    steps = dream_steps(state.policy, env, run.config.dream.horizon, generator)
     with use_mean(state.world_model):
         mean = expected_rewards(state.world_model, *steps)
     draws = sample_draws(state.world_model, NUM_DRAWS, generator)

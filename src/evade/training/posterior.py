@@ -8,10 +8,15 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from evade.interfaces import WorldModel
+from evade.interfaces import Environment, Policy, WorldModel
 from evade.layers import Draw, draw, hold, use_mean
+from evade.policies.acting import act
 from evade.records import Transitions
+
+LEAST_MEMBERS = 5
+"""Events below which a group is left out."""
 
 BATCH_SIZE = 64
 """Steps whose rewards are predicted at a time."""
@@ -53,6 +58,19 @@ def sample_draws(model: WorldModel, count: int, generator: torch.Generator) -> l
         return [draw(model, generator) for _ in range(count)]
 
 
+@torch.no_grad()
+def dream_steps(policy: Policy, env: Environment, num_steps: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Whole observations `[T * N, K, C, H, W]` and actions `[T * N]` of a policy in dreams, to ask draws about."""
+    observations, actions = [], []
+    observation = env.reset()
+    for _ in range(num_steps):
+        action = act(policy, observation, 1.0, generator).action
+        observations.append(observation)
+        actions.append(action)
+        observation = env.step(action).observation
+    return torch.cat(observations), torch.cat(actions)
+
+
 def disagreement(rewards: Tensor, mean: Tensor) -> Tensor:
     """How much draws differ in more than a common scale: the root mean square of the rest, a scalar.
 
@@ -82,6 +100,16 @@ def detection_auc(unseen: Tensor, ordinary: Tensor) -> float:
 
 
 @dataclass(frozen=True)
+class EventGroup:
+    """What draws say of some of the events."""
+
+    name: str
+    count: int
+    mean: float
+    spread: float
+
+
+@dataclass(frozen=True)
 class Sighting:
     """What draws say of a kind of event after it has been seen some number of times."""
 
@@ -99,6 +127,8 @@ class Sighting:
     """`detection_auc` of the two."""
     ordinary_error: float
     """Mean distance of the mean model's expected reward from the truth on those ordinary steps."""
+    groups: tuple[EventGroup, ...] = ()
+    """The events by reward, by the objects that met, and by place."""
 
 
 def compare_draws(
@@ -111,6 +141,10 @@ def compare_draws(
         mean = expected_rewards(model, events.observation, events.action)
         ordinary_mean = expected_rewards(model, ordinary.observation, ordinary.action)
     spread, ordinary_spread = of_events.std(0), of_ordinary.std(0)
+    groups = [
+        EventGroup(name, int(members.sum()), mean[members].mean().item(), spread[members].mean().item())
+        for name, members in group_events(events).items()
+    ]
     return Sighting(
         num_seen=num_seen,
         mean=mean.mean().item(),
@@ -119,4 +153,39 @@ def compare_draws(
         ordinary_spread=ordinary_spread.mean().item(),
         auc=detection_auc(spread, ordinary_spread),
         ordinary_error=(ordinary_mean - ordinary.reward).abs().mean().item(),
+        groups=tuple(groups),
     )
+
+
+def group_events(events: Transitions) -> dict[str, Tensor]:
+    """Events by their reward and, in grids of objects, by which channels met and where channel 0 was.
+
+    Returns:
+        By name, which events belong to the group, bool `[M]`; groups of fewer than `LEAST_MEMBERS` are left out.
+    """
+    groups = {f"reward {reward:+d}": events.reward == reward for reward in sorted(set(events.reward.tolist()))}
+    frame = events.observation[:, -1].float()
+    if frame.max() <= 1:
+        near = F.max_pool2d(frame, 3, stride=1, padding=1)
+        met = torch.einsum("bihw,bjhw->bij", frame, near) > 0
+        channels = range(frame.shape[1])
+        groups |= {f"channels {i} and {j} meet": met[:, i, j] for i in channels for j in channels if i < j}
+        thirds = F.adaptive_max_pool2d(frame[:, :1], 3).flatten(1) > 0
+        places = [
+            f"channel 0 {row} {column}" for row in ("top", "middle", "bottom") for column in ("left", "centre", "right")
+        ]
+        groups |= dict(zip(places, thirds.unbind(1), strict=True))
+    return {name: members for name, members in groups.items() if members.sum() >= LEAST_MEMBERS}
+
+
+def compare_policies(one: Policy, other: Policy, observation: Tensor) -> float:
+    """How differently two policies act: the mean total variation distance of their action probabilities, 0 to 1.
+
+    Args:
+        one: a policy.
+        other: another one for the same game.
+        observation: uint8 `[B, K, C, H, W]`, where to compare them.
+    """
+    with torch.no_grad():
+        probabilities = [torch.softmax(policy(observation).logits, -1) for policy in (one, other)]
+    return (probabilities[0] - probabilities[1]).abs().sum(-1).mean().item() / 2

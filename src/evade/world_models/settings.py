@@ -23,6 +23,10 @@ class WorldModelConfig(KindSettings, family="world_model"):
         """These settings with the given event layers in the reward path; unchanged for a kind without event layers."""
         return self
 
+    def with_prior_scale(self, scale: float) -> Self:
+        """A copy with another scale of the event prior; unchanged for a kind that has none."""
+        return self
+
 
 @dataclass(frozen=True)
 class RewardPathConfig:
@@ -165,3 +169,7 @@ class DeterministicConfig(WorldModelConfig, kind="deterministic"):
     def with_event_layers(self, layers: tuple[EventLayer, ...]) -> Self:
         """These settings with the given event layers in the reward path."""
         return replace(self, reward=replace(self.reward, event_layers=layers))
+
+    def with_prior_scale(self, scale: float) -> Self:
+        """The same settings with another scale of the event prior."""
+        return replace(self, reward=replace(self.reward, prior_scale=scale))

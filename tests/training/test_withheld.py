@@ -42,7 +42,7 @@ def test_the_event_prior_detects_what_was_withheld_and_forgets_it_once_seen(brea
     unseen, seen = result.sightings
     assert (unseen.num_seen, seen.num_seen, unseen.truth) == (0, 20, 1.0)
     assert unseen.auc > 0.9
-    assert unseen.spread > 0.05
+    assert unseen.spread > 0.02
     assert unseen.spread > 10 * unseen.ordinary_spread
     assert seen.spread < unseen.spread / 3
     assert {group.name for group in unseen.groups} >= {"reward +1", "channels 1 and 3 meet"}

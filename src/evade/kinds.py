@@ -1,6 +1,7 @@
 """Settings that choose a kind of part: each kind of world model, policy or learner has a settings class of its own."""
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 from evade.errors import ConfigError
 
@@ -41,3 +42,23 @@ def find_kind(family: type[KindSettings], kind: Any) -> type[Any]:
             f"kind before reading its settings."
         )
     return family.kinds[kind]
+
+
+Builder = TypeVar("Builder")
+
+
+def find_builder(builders: Mapping[type[Any], Builder], config: KindSettings, register: str) -> Builder:
+    """What builds a part of these settings.
+
+    Args:
+        builders: by settings class.
+        config: the part's settings.
+        register: the function that adds to `builders`, for the message.
+    """
+    if type(config) not in builders:
+        kind = getattr(config, "kind", None)
+        raise ConfigError(
+            f"Invalid {config.family}.kind = {kind!r}: {type(config).__name__} is not registered. "
+            f"Call {register} for it first."
+        )
+    return builders[type(config)]

@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from evade.errors import ConfigError
 from evade.game_spec import GameSpec
 from evade.interfaces import Policy, PolicyLearner
-from evade.kinds import KindSettings
+from evade.kinds import KindSettings, find_builder
 from evade.optimisers import TensorFlowAdam
 from evade.policies.network import ActorCritic
 from evade.policies.ppo import PPO
@@ -39,24 +38,12 @@ def register_learner(settings: type[LearnerConfig], build: Callable[[Any, Any], 
 
 def build_policy(config: PolicyConfig, game: GameSpec, num_frames: int) -> Policy:
     """A new policy for a game and observations of K frames, weights from torch's global generator."""
-    policy: Policy = _find(_POLICIES, config)(config, game, num_frames)
-    return policy
+    return find_builder(_POLICIES, config, "evade.policies.build.register_policy")(config, game, num_frames)
 
 
 def build_learner(config: LearnerConfig, policy: Policy) -> PolicyLearner:
     """A new learner that improves the policy."""
-    learner: PolicyLearner = _find(_LEARNERS, config)(config, policy)
-    return learner
-
-
-def _find(builders: dict[type[KindSettings], Callable[..., Any]], config: KindSettings) -> Callable[..., Any]:
-    if type(config) not in builders:
-        kind = getattr(config, "kind", None)
-        raise ConfigError(
-            f"Invalid {config.family}.kind = {kind!r}: {type(config).__name__} is not registered. "
-            f"Call evade.policies.build.register_{config.family} for it first."
-        )
-    return builders[type(config)]
+    return find_builder(_LEARNERS, config, "evade.policies.build.register_learner")(config, policy)
 
 
 def build_actor_critic(config: ActorCriticConfig, game: GameSpec, num_frames: int) -> ActorCritic:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from evade.errors import ConfigError
 from evade.game_spec import GameSpec
 from evade.interfaces import Fitter, WorldModel
+from evade.kinds import find_builder
 from evade.optimisers import Adafactor, warmup_rsqrt
 from evade.world_models.deterministic import DeterministicWorldModel
 from evade.world_models.fit import GradientFitter
@@ -50,13 +50,7 @@ def build_fitter(config: WorldModelConfig, model: WorldModel) -> Fitter:
 
 
 def _find(config: WorldModelConfig) -> Builders:
-    if type(config) not in _BUILDERS:
-        kind = getattr(config, "kind", None)
-        raise ConfigError(
-            f"Invalid world_model.kind = {kind!r}: {type(config).__name__} is not registered. "
-            f"Call evade.world_models.build.register_world_model for it first."
-        )
-    return _BUILDERS[type(config)]
+    return find_builder(_BUILDERS, config, "evade.world_models.build.register_world_model")
 
 
 def build_deterministic(config: DeterministicConfig, game: GameSpec, num_frames: int) -> DeterministicWorldModel:

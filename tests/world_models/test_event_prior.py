@@ -35,7 +35,7 @@ UNPAID, PAID = torch.tensor([False]), torch.tensor([True])
 @pytest.mark.parametrize(
     ("layers", "number"),
     [
-        (("weighting",), CHANNELS * 20),
+        (("weighting",), (1 + ACTIONS) * CHANNELS * 20),
         (("translation",), CHANNELS * (CHANNELS + 1) * 9),
         (("interaction",), (1 + ACTIONS) * CHANNELS * (CHANNELS + 1) * 9),
     ],

@@ -12,7 +12,7 @@ those of EVaDE's three layers, and each kind exists only if its layer is in the 
 
 - interaction: two kinds of objects within one cell of each other in s', or in s under action a;
 - translation: an object of s' within one cell of where one was in s;
-- weighting: an object at a certain place of s'.
+- weighting: an object at a certain place of s', or of s under action a.
 
 The edge of the grid counts as one more kind of object. Cells must be on or off.
 """
@@ -65,7 +65,7 @@ class EventPrior(NoisyLayer):
         sizes = {
             "interaction": (1 + num_actions) * num_pairs,
             "translation": num_pairs,
-            "weighting": channels * frame_size[0] * frame_size[1],
+            "weighting": (1 + num_actions) * channels * frame_size[0] * frame_size[1],
         }
         self._sizes = [(name, sizes[name]) for name in self.event_layers]
         num_events = sum(size for _, size in self._sizes)
@@ -110,7 +110,7 @@ class EventPrior(NoisyLayer):
             elif name == "translation":
                 parts.append(_find_pairs(then, now))
             else:
-                parts.append(then.flatten(1))
+                parts += [then.flatten(1), _by_action(now.flatten(1), taken)]
         return torch.cat(parts, 1)
 
     def forward(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:  # type: ignore[override] # a step, not a map
@@ -143,7 +143,9 @@ class EventPrior(NoisyLayer):
             elif name == "translation":
                 total = total + (then * F.conv2d(_with_edge(now), part.view(pair_shape))).sum((1, 2, 3))
             else:
-                total = total + (then * part.view(self.channels, *self.frame_size)).sum((1, 2, 3))
+                num_places = size // (1 + self.num_actions)
+                place, place_now = part[:num_places], part[num_places:].view(self.num_actions, num_places)
+                total = total + then.flatten(1) @ place + (now.flatten(1) * place_now[action]).sum(1)
         return self.scale * torch.tanh(total)
 
     def mean_weight(self) -> Tensor:

@@ -10,7 +10,7 @@ from evade.envs import spec
 from evade.errors import RunError
 from evade.policies.acting import RandomPolicy
 from evade.records import Transitions
-from evade.training.divergence import measure_policy_divergence
+from evade.training.policy_distance import measure_policy_distance
 from evade.training.posterior import compare_policies, group_events
 from evade.training.withheld import WithheldPlan, measure_withheld, play_at_random
 from toy_agent import Preferences, TableModel, toy_config
@@ -111,5 +111,5 @@ def test_a_model_without_draws_trains_the_same_policy_whatever_is_drawn():
     replay = play_at_random(config, game, 400, seed=1)
     model = TableModel(config.world_model, game, 2).eval()
     policy = Preferences(config.policy, game, 2)
-    found = measure_policy_divergence(config, model, policy, replay, num_batches=2, num_draws=2, seed=0)
+    found = measure_policy_distance(config, model, policy, replay, num_batches=2, num_draws=2, seed=0)
     assert (found.disagreement, found.between_draws) == (0, 0)

@@ -14,8 +14,8 @@ from evade.evidence.figures.sightings import plot_sightings
 from evade.game_spec import GameSpec
 from evade.replay.store import Replay
 from evade.runs.files import make_folder, write_json
-from evade.training.divergence import measure_policy_divergence
 from evade.training.load import LoadedRun, load_run
+from evade.training.policy_distance import measure_policy_distance
 from evade.training.withheld import WithheldResult, play_at_random
 
 SHOWN_GROUPS = 12
@@ -86,7 +86,7 @@ def policy_lines(source: Source, num_draws: int, seed: int) -> Iterator[str]:
     run = source.run
     if run is None or not run.draw:
         return
-    found = measure_policy_divergence(
+    found = measure_policy_distance(
         run.config,
         run.world_model,
         run.policy,

@@ -26,7 +26,7 @@ from evade.training.posterior import (
 CPU = torch.device("cpu")
 
 
-class PolicyDivergence(NamedTuple):
+class PolicyDistance(NamedTuple):
     """What draws do to a run's policy, on steps of its own dreams."""
 
     disagreement: float
@@ -37,9 +37,9 @@ class PolicyDivergence(NamedTuple):
     """The same for two policies trained under one draw with other random numbers: what chance alone does."""
 
 
-def measure_policy_divergence(
+def measure_policy_distance(
     config: RunConfig, model: WorldModel, policy: Policy, replay: Replay, *, num_batches: int, num_draws: int, seed: int
-) -> PolicyDivergence:
+) -> PolicyDistance:
     """Train copies of a policy for a few dream batches under two draws, and under one draw twice.
 
     Args:
@@ -58,7 +58,7 @@ def measure_policy_divergence(
     rewards = rewards_under_draws(model, draws, *steps)
     with use_mean(model):
         mean = expected_rewards(model, *steps)
-    return PolicyDivergence(
+    return PolicyDistance(
         disagreement=disagreement(rewards, mean).item(),
         between_draws=compare_policies(first, second, steps[0]),
         between_seeds=compare_policies(first, again, steps[0]),

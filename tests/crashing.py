@@ -6,9 +6,10 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
+
+from forking import EvadeProcess
 
 GAMES = {"minatar": "minatar/breakout", "atari": "atari/qbert"}
 RESUME_ME = 75
@@ -19,18 +20,12 @@ def command(runs_dir, game, *extra):
     # Much noise, so that a wrong draw shows.
     words += ["--world-model.reward.sigma-init", "1"]
     # A checkpoint after nearly every update, so that a kill always has one to fall back on inside a phase too.
-    return [sys.executable, "-m", "evade", *words, "--machine.save-seconds", "0.01", *extra]
+    return [*words, "--machine.save-seconds", "0.01", *extra]
 
 
 def start(runs_dir, game, failpoint="", extra=()):
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE"} | ({"EVADE_FAILPOINT": failpoint} if failpoint else {})
-    return subprocess.Popen(
-        command(runs_dir, game, *extra),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return EvadeProcess(command(runs_dir, game, *extra), environment)
 
 
 def run(runs_dir, game, failpoint="", extra=()):

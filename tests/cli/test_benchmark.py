@@ -6,6 +6,8 @@ import pytest
 
 from evade.cli.main import MISTAKE, main
 
+pytestmark = pytest.mark.xdist_group("benchmark")  # one process makes the benchmark once, for all tests here
+
 FIELDS = {
     "": {"format", "date", "seconds", "options", "machine", "load", "products", "peaks", "measurements", "memory"},
     "load": {"at_start", "at_end", "others", "is_disturbed"},

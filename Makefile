@@ -37,7 +37,7 @@ check:  ## the same checks as `make test`, without installing
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(RUN) $(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(RUN) $(BIN)/python -m pytest -n 3 --maxschedchunk 1
 
 chaos: install  ## kill runs 200 times at random moments; every one must end bit for bit alike (about twenty minutes)
 	$(RUN) $(BIN)/python tests/chaos.py

@@ -6,8 +6,6 @@ import pytest
 
 from evade.cli.main import MISTAKE, main
 
-pytestmark = pytest.mark.xdist_group("benchmark")  # one process makes the benchmark once, for all tests here
-
 FIELDS = {
     "": {"format", "date", "seconds", "options", "machine", "load", "products", "peaks", "measurements", "memory"},
     "load": {"at_start", "at_end", "others", "is_disturbed"},
@@ -23,21 +21,29 @@ FIELDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """One quick benchmark through the command line: the document it wrote and the text it printed."""
-    path = tmp_path_factory.mktemp("benchmark") / "speed.json"
+def test_a_quick_benchmark(tmp_path, subtests):
+    """One test with parts, because the benchmark takes more than a minute and test processes share nothing."""
+    path = tmp_path / "speed.json"
     with redirect_stdout(StringIO()) as printed:
         assert main(["benchmark", "--quick", "--size", "minatar", "--json", str(path)]) == 0
-    return json.loads(path.read_text()), printed.getvalue()
+    document, text = json.loads(path.read_text()), printed.getvalue()
+    for check in (
+        has_the_documented_fields,
+        has_consistent_numbers,
+        measured_two_processes_and_one,
+        measured_memory_in_a_separate_process,
+    ):
+        with subtests.test(check.__name__):
+            check(document)
+    with subtests.test("tables"):
+        shows_every_step_and_names_the_documentation(text)
 
 
 def rows(document, **wanted):
     return [row for row in document["measurements"] if all(row[name] == value for name, value in wanted.items())]
 
 
-def test_the_document_has_the_documented_fields(results):
-    document = results[0]
+def has_the_documented_fields(document):
     assert document.keys() == FIELDS[""]
     assert document["format"] == 1
     assert document["load"].keys() == FIELDS["load"]
@@ -55,8 +61,7 @@ def test_the_document_has_the_documented_fields(results):
     assert all(row.keys() == FIELDS["case"] | FIELDS["memory"] for row in document["memory"])
 
 
-def test_the_numbers_are_consistent(results):
-    document = results[0]
+def has_consistent_numbers(document):
     peaks = {(peak["precision"], peak["threads"]): peak["flops_per_second"] for peak in document["peaks"]}
     for row in document["measurements"]:
         per_second = 1 / row["median"] if row["unit"] == "seconds per step" else row["median"]
@@ -75,17 +80,16 @@ def test_the_numbers_are_consistent(results):
             assert row["flops"] > simple["flops"]
 
 
-def test_two_processes_and_one_were_measured(results):
-    assert {row["processes"] for row in rows(results[0], task="loop", unit="dream steps per second")} == {1, 2}
+def measured_two_processes_and_one(document):
+    assert {row["processes"] for row in rows(document, task="loop", unit="dream steps per second")} == {1, 2}
 
 
-def test_memory_is_that_of_a_separate_process(results):
-    for row in results[0]["memory"]:
+def measured_memory_in_a_separate_process(document):
+    for row in document["memory"]:
         assert 50 * 2**20 < row["before_bytes"] < row["peak_bytes"] < 4 * 2**30
 
 
-def test_the_tables_show_every_step_and_name_the_documentation(results):
-    printed = results[1]
+def shows_every_step_and_names_the_documentation(printed):
     for word in ("matrix products", "fit step", "dream step", "PPO, 10 updates", "dreams and PPO", "load average"):
         assert word in printed
     assert "speed.json; docs/reference/benchmark.md explains the columns." in printed

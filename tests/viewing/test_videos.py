@@ -133,10 +133,13 @@ def test_a_missing_encoder_and_a_blocked_folder_are_told_plainly(tmp_path, monke
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_an_error_while_images_are_made_ends_the_encoder_and_leaves_nothing(tmp_path, monkeypatch, error):
-    use_encoder(tmp_path, monkeypatch, "exec sleep 60")
+    number = tmp_path / "pid"
+    use_encoder(tmp_path, monkeypatch, f"echo $$ > {number}; exec sleep 60")
 
     def images():
         yield WHITE
+        while not number.exists() or not number.read_text():
+            time.sleep(0.01)
         raise error
 
     start = time.monotonic()
@@ -144,8 +147,8 @@ def test_an_error_while_images_are_made_ends_the_encoder_and_leaves_nothing(tmp_
         write_video(tmp_path / "media" / "game.mp4", images(), 10)
     assert time.monotonic() - start < 30
     assert list((tmp_path / "media").iterdir()) == []
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number.read_text()), 0)
 
 
 def test_an_encoder_that_ended_unseen_hides_neither_its_reason_nor_an_error_of_the_images(tmp_path, monkeypatch):

@@ -77,8 +77,8 @@ def test_a_run_killed_at_random_times_ends_as_if_it_had_not_been(reference, tmp_
 
 
 def test_a_run_with_every_speed_feature_killed_between_dreams_ends_as_if_it_had_not_been(monkeypatch, tmp_path):
-    # The policy of this preset computes in bfloat16 already.
-    compiled = ("--machine.compile", "on", "--world-model.precision", "bfloat16", "--schedule.iterations", "1")
+    precision = ("--world-model.precision", "bfloat16", "--policy.precision", "bfloat16")
+    compiled = ("--machine.compile", "on", *precision, "--schedule.iterations", "1")
     compiled += ("--world-model.depth", "1")  # half the time to compile
     # The first process compiles; the others find its code in the cache, and must go on exactly as it did.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))

@@ -48,9 +48,10 @@ class Replay:
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
         self._fit_windows = torch.empty(0, dtype=torch.long)
-        self._eventful = torch.empty(0, dtype=torch.long)
+        self._eventful: dict[int | None, Tensor] = {}
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
+        self._rewarded = torch.empty(0, dtype=torch.long)
         self._newest_windows = torch.empty(0, dtype=torch.long)
         self._is_single = torch.full((game.channels,), game.levels == 2)
 
@@ -112,7 +113,8 @@ class Replay:
             eventful: those of them that `eventful_share` samples from.
         """
         restricted = copy(self)
-        restricted._fit_windows, restricted._eventful = windows, eventful
+        restricted._fit_windows, restricted._eventful = windows, {}
+        restricted._add_eventful(eventful)
         return restricted
 
     def statistics(self) -> Statistics:
@@ -139,14 +141,25 @@ class Replay:
         windows = begin + (has_past & goes_on).nonzero().flatten()
         num_fitted = len(windows) - round(len(windows) * self.config.holdout)
         fitted = windows[:num_fitted]
-        is_eventful = (self._rest.reward[fitted + 1] != 0) | self._rest.terminated[fitted + 1]
         self._newest_windows = fitted
         self._fit_windows = torch.cat([self._fit_windows, fitted])
-        self._eventful = torch.cat([self._eventful, fitted[is_eventful]])
+        self._add_eventful(fitted)
         self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
         self._starts.append(begin + (has_past & ~chunk.terminated).nonzero().flatten())
+        rewarded = (chunk.reward > 0) & (chunk.position > self._least_position)
+        self._rewarded = torch.cat([self._rewarded, begin + rewarded.nonzero().flatten()])
         self.records.append(record)
         self.size = end
+
+    def _add_eventful(self, windows: Tensor) -> None:
+        """Sort transitions by what they lead to: a reward, by its value, or an end without one (None)."""
+        reward, terminated = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
+        found: dict[int | None, Tensor] = {value: reward == value for value in reward.unique().tolist() if value != 0}
+        found[None] = terminated & (reward == 0)
+        for kind, is_kind in found.items():
+            if is_kind.any():
+                known = self._eventful.get(kind, torch.empty(0, dtype=torch.long))
+                self._eventful[kind] = torch.cat([known, windows[is_kind]])
 
     def observations(self, at: Tensor) -> Tensor:
         """The stacked frames that end at each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
@@ -165,12 +178,19 @@ class Replay:
         return self.gather(self._sample_windows(count, generator, held_out=held_out))
 
     def batch(self, generator: torch.Generator) -> Transitions:
-        """A batch to fit, on the CPU: the first `eventful_share` lead to a reward or an end, the others are uniform."""
+        """A batch to fit, on the CPU: the first `eventful_share` lead to a reward or an end, the others are uniform.
+
+        Each value of the reward, and an end without one, is equally likely: otherwise a reward seen once would hardly
+        ever be sampled among thousands of ends.
+        """
         at = self._sample_windows(self.config.batch_size, generator)
         num_eventful = round(self.config.batch_size * self.config.eventful_share)
-        if num_eventful and len(self._eventful):
-            chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
-            at[:num_eventful] = self._eventful[chosen]
+        if num_eventful and self._eventful:
+            kind = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
+            share = torch.rand(num_eventful, generator=generator, dtype=torch.float64)
+            for number, windows in enumerate(self._eventful.values()):
+                chosen = (share * len(windows)).long()
+                at[:num_eventful] = torch.where(kind == number, windows[chosen], at[:num_eventful])
         return self.gather(at)
 
     def newest_transitions(self, batch_size: int) -> Iterator[Transitions]:
@@ -222,6 +242,23 @@ class Replay:
             share = torch.rand(count, generator=generator, dtype=torch.float64)
             chosen = first[episode] + (share * length[episode]).long()
         return self.observations(places[chosen])
+
+    def starts_before_rewards(self, count: int, reach: int, generator: torch.Generator) -> Tensor:
+        """Sample observations of games that went on to a positive reward, uint8 `[count or 0, K, C, H, W]`.
+
+        Each is 1 to `reach` steps before a reward, or the first of its episode; empty if there was no reward so far.
+
+        Args:
+            count: number of samples, with replacement; each reward equally likely.
+            reach: the largest number of steps before the reward.
+            generator: on the CPU.
+        """
+        if len(self._rewarded) == 0:
+            return self.observations(self._rewarded)
+        reward = self._rewarded[torch.randint(len(self._rewarded), (count,), generator=generator)]
+        earlier = reward - torch.randint(1, reach + 1, (count,), generator=generator)
+        first = reward - self._rest.position[reward] + self._least_position
+        return self.observations(torch.maximum(earlier, first))
 
     def newest_segments(self, count: int, length: int, generator: torch.Generator) -> Segments:
         """Sample segments of the newest chunk, to compare dreams with; on the CPU.

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial, wraps
 
+import torch
 from torch import Tensor
 
 from evade.dreams.env import DreamEnv
@@ -146,6 +147,11 @@ def sample_starts(run: Run, state: TrainState, count: int) -> Tensor:
         newest=config.starts_from == "newest",
         by_episode=config.starts_by == "episode",
     )
+    if config.rewarded_share > 0:
+        # Every dream has the same chance, so that both a dream and its restart may begin before a reward.
+        chosen = (torch.rand(count, generator=state.generators.host) < config.rewarded_share).nonzero().flatten()
+        nearer = state.replay.starts_before_rewards(len(chosen), config.rewarded_reach, state.generators.host)
+        starts[chosen[: len(nearer)]] = nearer
     if config.first_starts_at_reset:
         starts[0] = state.replay.first_start()[0]
     return starts.to(run.device)

@@ -147,3 +147,13 @@ def test_counts_are_saved_and_sigma_is_not_trained():
     assert list(model.parameters()) == []
     assert kl_divergence(model) == 0
     assert mean_sigma(model)[""] < 1
+
+
+def test_novelty_is_the_largest_sigma_among_the_events_of_a_step():
+    model = prior(("weighting",), patience=1.0)
+    for _ in range(3):
+        model.observe(EMPTY, ACTION, MEETING, MEETING, UNPAID)
+    seen, half_seen = MEETING, frame((0, 1, 1), (1, 3, 3))
+    steps = torch.cat([EMPTY, EMPTY]), torch.cat([ACTION, ACTION]), torch.cat([seen, half_seen])
+    assert model.novelty(*steps).tolist() == [0.25, 1.0], "1 / (1 + 3 / patience), and one place never seen"
+    assert model.novelty(EMPTY, ACTION, EMPTY).tolist() == [0.0], "nothing happens"

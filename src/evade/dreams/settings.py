@@ -24,6 +24,10 @@ class DreamConfig:
     rewarded_reach: int = 100
     """The largest number of steps between such a start and its reward; uniformly sampled from 1. Ours: several
     horizons, so that values are learnt back along the way to the reward."""
+    novel_share: float = 0.0
+    """Share of the dreams that start from the real frames about which the posterior knows least; only for world models
+    with an event prior. Ours: what a draw promises lies just beyond what has been seen, where uniformly sampled starts
+    hardly ever are. T2T SimPLe: 0."""
     first_starts_at_reset: bool = True
     """The first dream of each batch starts at the first frame of the newest collection. T2T SimPLe: yes."""
     sticky_probability: float = 0.0
@@ -35,4 +39,4 @@ class DreamConfig:
         require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
         require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
         rule = "must be a probability below 1"
-        require_fields(self, "dream", "sticky_probability rewarded_share", is_probability_below_one, rule)
+        require_fields(self, "dream", "sticky_probability rewarded_share novel_share", is_probability_below_one, rule)

@@ -13,8 +13,8 @@ class ReplayConfig:
     """Transitions per update of the world model. T2T SimPLe: 4."""
     eventful_share: float = 0.0
     """Share of each batch sampled from eventful transitions (those with a nonzero reward or an end), if there are any;
-    each value of the reward and an end without one are equally likely. T2T SimPLe: 0, uniform sampling. But in MinAtar Asterix one transition in a hundred has a reward, and a model fitted
-    on uniform samples never predicts one."""
+    each value of the reward and an end without one are equally likely. T2T SimPLe: 0, uniform sampling. But in MinAtar
+    Asterix one transition in a hundred has a reward, and a model fitted on uniform samples never predicts one."""
     holdout: float = 1 / 11
     """Share of each collection, taken from its end, that is held out of fitting. T2T SimPLe: 1/11."""
     pads_starts: bool = False

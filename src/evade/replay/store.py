@@ -105,6 +105,11 @@ class Replay:
         """The frames at which transitions begin that may be fitted to, int64 `[windows]`."""
         return self._fit_windows
 
+    @property
+    def newest_windows(self) -> Tensor:
+        """Those of the newest chunk, int64 `[windows]`."""
+        return self._newest_windows
+
     def restricted_to(self, windows: Tensor, eventful: Tensor) -> Self:
         """The same experience with other transitions to fit to, for experiments; nothing can be added to it.
 
@@ -154,7 +159,7 @@ class Replay:
     def _add_eventful(self, windows: Tensor) -> None:
         """Sort transitions by what they lead to: a reward, by its value, or an end without one (None)."""
         reward, terminated = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
-        found: dict[int | None, Tensor] = {value: reward == value for value in reward.unique().tolist() if value != 0}
+        found: dict[int | None, Tensor] = {value: reward == value for value in sorted({*reward.tolist()} - {0})}
         found[None] = terminated & (reward == 0)
         for kind, is_kind in found.items():
             if is_kind.any():

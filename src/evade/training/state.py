@@ -12,6 +12,7 @@ from evade.interfaces import Fitter, Network, Policy, PolicyLearner, Savable, Wo
 from evade.layers import Draw
 from evade.replay.store import Replay
 from evade.seeding import build_generator, derive_seed
+from evade.training.frontier import Frontier
 from evade.vocabulary.phases import ITERATION_NAMES
 
 
@@ -138,6 +139,7 @@ class TrainState:
     replay: Replay
     generators: Generators
     draw: HeldDraw
+    frontier: Frontier
     position: Position
 
     def remaining_iterations(self, iterations: int) -> Iterator[int]:

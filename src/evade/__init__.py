@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
 
         return load_run
     raise AttributeError(f"module 'evade' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -36,6 +36,10 @@ class TrainingDiverged(EvadeError):
     """A loss or gradient is not finite; the update was refused and no weight was changed."""
 
 
+class DeviceMissing(EvadeError):
+    """The device that was asked for is not there, or torch was built without support for it."""
+
+
 class CompileError(EvadeError):
     """Compilation was requested and is not possible: something is missing, or compiling failed."""
 
@@ -126,6 +130,10 @@ class UnreadableFile(EvadeError):
 
 class RunLocked(EvadeError):
     """Another process is working on this run."""
+
+
+class LockUnsupported(EvadeError):
+    """This operating system has no lock that a run could be held with."""
 
 
 class JournalDamaged(EvadeError):

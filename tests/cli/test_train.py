@@ -120,11 +120,11 @@ def test_evaluate_plays_a_finished_run(trained, capsys):
 
 
 def test_runs_lists_them_all(trained, capsys):
-    assert main(["runs", "--runs-dir", str(trained.parents[3])]) == 0
+    assert main(["runs", str(trained.parents[3])]) == 0
     output = capsys.readouterr().out
     assert "finished" in output
     assert "2/2" in output
-    assert main(["runs", "--runs-dir", str(trained / "media")]) == 0
+    assert main(["runs", str(trained / "media")]) == 0
     assert "There are no runs" in capsys.readouterr().out
 
 

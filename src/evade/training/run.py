@@ -15,6 +15,7 @@ from evade.runs.failpoints import reach
 from evade.runs.folder import RunFolder
 from evade.runs.session import Session
 from evade.runtime.compilation import Compiler, should_compile
+from evade.runtime.device import find_device
 from evade.training.assemble import assemble
 from evade.training.checkpoints import Checkpoints
 from evade.training.evaluation import EpisodeScore
@@ -37,8 +38,8 @@ class Run:
     def __init__(self, config: RunConfig, folder: RunFolder, display: Display | None = None) -> None:
         self.config, self.folder = config, folder
         self.display = Silent() if display is None else display
-        self.device = torch.device(config.machine.device)
-        # Before anything is written: a game that cannot be played with these settings leaves no folder behind.
+        # Before anything is written: a missing device or a game that cannot be played leaves no folder behind.
+        self.device = find_device(config.machine.device)
         self.game = spec(config.game, config.env)
         self.compiler = Compiler(should_compile(config), self._log_compilation)
         self.progress = Progress(self.display, config.schedule.iterations)

@@ -104,10 +104,6 @@ class RunError(EvadeError):
     """A run folder is not usable for this command; the message says why."""
 
 
-class ProtocolMismatch(EvadeError):
-    """Runs were preprocessed or evaluated differently, so their scores are not comparable; each difference is named."""
-
-
 class IndexUnusable(EvadeError):
     """A results index is missing, damaged, being written, or not an index; it can always be built again."""
 

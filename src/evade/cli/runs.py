@@ -27,7 +27,7 @@ def runs(runs: tyro.conf.Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         status: dict[str, Any] = read_json(folder.status) if folder.status.exists() else {}
         score = status.get("score") if status.get("status") == "finished" else None
         table.add_row(
-            str(folder.path),
+            _name(folder.path, runs),
             status.get("status", "new"),
             f"{status.get('iteration', '-')}/{status.get('iterations', '-')}",
             str(status.get("real_steps", "-")),
@@ -36,3 +36,8 @@ def runs(runs: tyro.conf.Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         )
     Console().print(table)
     return 0
+
+
+def _name(run: Path, given: tuple[Path, ...]) -> str:
+    """The run's path inside the one folder that was given; the whole path if several were."""
+    return str(run if len(given) > 1 or run == given[0] else run.relative_to(given[0]))

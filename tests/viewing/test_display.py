@@ -210,7 +210,10 @@ def test_no_number_is_cut_and_no_two_rows_read_alike(clock, width):
     shown = [METRICS[name] for name in LATE_IN_A_RUN if "display" in METRICS[name].shown]
     for metric in shown:
         assert panel.count(metric.label) >= 1, f"{metric.label} is cut:\n{panel}"
-    assert {len(line) for line in panel.splitlines() if line.startswith("│")} == {min(width, 92)}
+    lines = panel.splitlines()
+    assert {len(line) for line in lines if line.startswith("│")} == {min(width, 92)}
+    # Two columns on a terminal of the usual 80 by 24 characters.
+    assert width < 80 or len(lines) <= 24
 
 
 @pytest.mark.parametrize(("text", "shown"), [(-0.1, "  0%"), (1.7, "100%")])

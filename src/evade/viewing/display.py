@@ -22,9 +22,9 @@ LINE_SECONDS = 30
 """Without a terminal: the shortest time between two lines about the same phase."""
 PANEL_WIDTH = 92
 """Characters: wide enough for two columns of numbers, narrow enough to take in at a glance."""
-PANEL_SIDES = 6
+PANEL_SIDES = 4
 """Characters of the panel's borders and padding."""
-GAP = 4
+GAP = 2
 """Characters between two columns of numbers."""
 
 
@@ -169,7 +169,7 @@ class Display:
             subtitle=Text(f"{self._outcome or 'running'} · {elapsed}", "dim"),
             subtitle_align="right",
             border_style=colour,
-            padding=(1, 2),
+            padding=1,
             width=min(PANEL_WIDTH, self.console.width),
         )
 

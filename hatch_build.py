@@ -1,8 +1,8 @@
 """The README as package indexes show it: they do not have the files of the repository, so no link may be relative.
 
 `repository` in `[tool.hatch.metadata.hooks.custom]` of pyproject.toml is the address of the files, for instance
-`https://host/owner/evade/blob/v0.1.0/`. With it, relative links become absolute. Without it, links become plain text that
-names the file, and images are left out.
+`https://host/owner/evade/blob/v0.1.0/`. With it, relative links become absolute. Without it, links become plain text
+that names the file, and images are left out.
 """
 
 import re
@@ -27,7 +27,9 @@ class ReadmeHook(MetadataHookInterface):
 def resolve_links(text: str, repository: str) -> str:
     """The text without relative links, outside code blocks."""
     parts = re.split(r"(^```.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
-    return "".join(part if part.startswith("```") else LINK.sub(lambda m: _resolve(m, repository), part) for part in parts)
+    return "".join(
+        part if part.startswith("```") else LINK.sub(lambda m: _resolve(m, repository), part) for part in parts
+    )
 
 
 def _resolve(match: re.Match[str], repository: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
-from notebook import run_notebook, to_page
-from reference import api_page, commands_page, module_pages, settings_page
+from notebook_page import run_notebook, to_page
+from reference_pages import api_page, commands_page, module_pages, settings_page
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = {"event_layers"}

@@ -86,8 +86,8 @@ A policy and a world model, trained by `{command}`.
 has every evaluation game.
 
 **Limits.** One run with one seed: it shows that the program works, not how good the method is. The policy plays this
-game with these settings and nothing else. The world model was fitted to this policy's experience and is wrong about what
-it never did.
+game with these settings and nothing else. The world model was fitted to this policy's experience and is wrong about
+what it never did.
 """
 
 

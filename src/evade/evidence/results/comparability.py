@@ -62,11 +62,11 @@ class ProtocolGroup:
 
 
 def split_by_protocol(runs: Sequence[RunResult]) -> list[ProtocolGroup]:
-    """Split runs into groups of one protocol each: the largest first, equally large ones in the order of the runs."""
+    """Split runs into groups of one protocol each: the one with most runs first, then that with most games per run."""
     found: dict[str, list[RunResult]] = {}
     for run in runs:
         found.setdefault(repr(sorted(protocol(run).items())), []).append(run)
-    groups = sorted(found.values(), key=len, reverse=True)
+    groups = sorted(found.values(), key=lambda group: (len(group), len(group[0].final_scores)), reverse=True)
     return [ProtocolGroup(tuple(group), _describe_difference(groups[0][0], group[0])) for group in groups]
 
 

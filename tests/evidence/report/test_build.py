@@ -91,6 +91,20 @@ def test_the_page_forbids_itself_everything_remote(report):
         assert "http" not in policy
 
 
+def test_the_last_point_of_a_curve_is_the_final_score(report):
+    shown = read_numbers((report / "index.html").read_text())
+    assert float(shown["group-1/evaluate/192/mean"].value) == float(shown["group-1/headline/mean"].value) == 4
+
+
+def test_the_dream_has_the_whole_width_of_the_page_because_it_is_three_pictures_wide(tmp_path, make_report_run):
+    folder = make_report_run(tmp_path / "run")
+    for name in ("game.mp4", "dream.mp4"):
+        (folder.media / name).write_bytes(b"film")
+    page = write_report(read_runs([tmp_path / "run"]), tmp_path / "report").read_text()
+    assert re.findall(r'<figure class="(\w+)"><video', page) == ["dream", "game"]
+    assert re.search(r"\.videos \.dream \{ grid-column: 1 / -1; max-width: none;", page)
+
+
 def test_videos_are_copied_and_figures_plotted(report):
     assert (report / "media/run-2-game & dream.mp4").read_bytes() == b"film"
     assert {path.name for path in (report / "figures").iterdir()} == {"curves-1.svg", "dreams-1.svg", "sigma-1.svg"}

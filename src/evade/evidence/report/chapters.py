@@ -63,7 +63,8 @@ CHAPTERS = (
         "curves",
         "Learning curves",
         with_unit("evaluate/score"),
-        f"The scores of the evaluations during training: mean over runs, with a band of one standard error. {BAND}",
+        f"The scores of the evaluations during training and, as the last point, of the final one: mean over runs, with "
+        f"a band of one standard error. {BAND}",
         (EVALUATIONS,),
     ),
     Chapter(

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 RUN := OMP_WAIT_POLICY=PASSIVE PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test browser check chaos format clean
+.PHONY: help install train test browser check chaos docs package showcase format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,9 +42,22 @@ check:  ## the same checks as `make test`, without installing
 chaos: install  ## kill runs 200 times at random moments; every one must end bit for bit alike (about twenty minutes)
 	$(RUN) $(BIN)/python tests/chaos.py
 
+docs: install  ## build the documentation into build/site; any warning or dead link is an error
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+package: install  ## build wheel and sdist into dist, and check what package indexes will show
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[release]"
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/twine check --strict dist/*
+
+showcase: install  ## train the two small runs of a release and put them, with model cards, into build/showcase (about an hour)
+	$(BIN)/python tools/showcase.py build/showcase
+
 format:  ## let ruff format and fix what it can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:  ## remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -36,6 +36,10 @@ class TrainingDiverged(EvadeError):
     """A loss or gradient is not finite; the update was refused and no weight was changed."""
 
 
+class DeviceMissing(EvadeError):
+    """The device that was asked for is not there, or torch was built without support for it."""
+
+
 class CompileError(EvadeError):
     """Compilation was requested and is not possible: something is missing, or compiling failed."""
 
@@ -100,10 +104,6 @@ class RunError(EvadeError):
     """A run folder is not usable for this command; the message says why."""
 
 
-class ProtocolMismatch(EvadeError):
-    """Runs were preprocessed or evaluated differently, so their scores are not comparable; each difference is named."""
-
-
 class IndexUnusable(EvadeError):
     """A results index is missing, damaged, being written, or not an index; it can always be built again."""
 
@@ -126,6 +126,10 @@ class UnreadableFile(EvadeError):
 
 class RunLocked(EvadeError):
     """Another process is working on this run."""
+
+
+class LockUnsupported(EvadeError):
+    """This operating system has no lock that a run could be held with."""
 
 
 class JournalDamaged(EvadeError):

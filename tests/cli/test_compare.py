@@ -13,7 +13,7 @@ from run_folders import make_finished, make_run
 def runs_dir(tmp_path):
     for variant, gain in (("simple", 0.0), ("evade", 1.0)):
         for game in ("minatar/breakout", "minatar/freeway"):
-            for seed in range(2):
+            for seed in range(3):
                 make_finished(tmp_path / "runs", variant, game, seed, 2.0 + seed + gain * (1 + ("free" in game)))
     make_run(tmp_path / "runs" / "half", status="running")
     return tmp_path / "runs"
@@ -46,7 +46,7 @@ def test_csv_holds_one_table_and_says_the_rest_beside_it(runs_dir, capsys):
     assert compare(runs_dir, "--format", "csv", "--table", "games") == 0
     out, err = capsys.readouterr()
     rows = list(csv.DictReader(out.splitlines()))
-    assert [float(row["score_mean"]) for row in rows] == [3.5, 2.5, 4.5, 2.5]
+    assert [float(row["score_mean"]) for row in rows] == [4, 3, 5, 3]
     assert "half is not finished" in err
 
 
@@ -74,12 +74,17 @@ def test_a_mistake_is_one_line(runs_dir, capsys, words, message):
     assert err.count("\n") == 1
 
 
-def test_mixed_protocols_are_one_line(runs_dir, capsys):
+def test_a_run_of_another_protocol_is_kept_apart_and_spoils_nothing(runs_dir, capsys):
+    assert compare(runs_dir, "--format", "json") == 0
+    before = json.loads(capsys.readouterr().out)
     make_finished(runs_dir, "evade", "minatar/asterix", 0, 1.0, evaluation={"temperature": 0.0})
-    assert compare(runs_dir) == 2
-    err = capsys.readouterr().err
-    assert "evaluation.temperature is 0.0 in" in err
-    assert err.count("\n") == 1
+    assert compare(runs_dir, "--format", "json") == 0
+    after = json.loads(capsys.readouterr().out)
+    for table in ("games", "aggregates"):
+        rows = after[table]["rows"]
+        assert rows[:-1] == before[table]["rows"]
+        assert rows[-1]["suite"] == "MinAtar, protocol 2"
+    assert any("evaluation.temperature is 0.0, not absent" in note for note in after["games"]["notes"])
 
 
 def test_comparing_does_not_load_torch(runs_dir):

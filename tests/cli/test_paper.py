@@ -25,7 +25,7 @@ def test_all_tables_are_printed_by_default(capsys):
 
 
 def test_json_holds_the_tables_by_name(capsys):
-    assert main(["paper", "--table", "headline", "disagreements", "--format", "json"]) == 0
+    assert main(["paper", "--table", "headline", "--table", "disagreements", "--format", "json"]) == 0
     tables = json.loads(capsys.readouterr().out)
     assert list(tables) == ["headline", "disagreements"]
     assert round(tables["headline"]["rows"][-1]["iqm"], 3) == 0.339

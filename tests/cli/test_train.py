@@ -120,11 +120,11 @@ def test_evaluate_plays_a_finished_run(trained, capsys):
 
 
 def test_runs_lists_them_all(trained, capsys):
-    assert main(["runs", "--runs-dir", str(trained.parents[3])]) == 0
+    assert main(["runs", str(trained.parents[3])]) == 0
     output = capsys.readouterr().out
     assert "finished" in output
     assert "2/2" in output
-    assert main(["runs", "--runs-dir", str(trained / "media")]) == 0
+    assert main(["runs", str(trained / "media")]) == 0
     assert "There are no runs" in capsys.readouterr().out
 
 
@@ -286,4 +286,5 @@ def test_the_papers_preset_runs_shortened_on_a_cpu_in_little_memory(tmp_path):
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=580)
     assert result.returncode == 0, result.stdout + result.stderr
     assert int(result.stdout.split("peak kB")[1]) < 6_000_000
-    assert "EVaDE-SimPLe in the paper" in result.stdout
+    # Games of 20 steps: neither the paper's score nor published random play is comparable.
+    assert "in the paper" not in result.stdout

@@ -8,8 +8,9 @@ from evade.errors import MetricsError
 from evade.runs.tensorboard import TensorBoardMirror, mirror
 
 
-def record(step, phase="fit", **values):
-    return {"iteration": 1, "phase": phase, "step": step, "values": values}
+def record(step, phase="fit", iteration=1, group=None, **values):
+    named = {f"{group or phase}/{name}": value for name, value in values.items()}
+    return {"iteration": iteration, "phase": phase, "step": step, "values": named}
 
 
 def write_metrics(path, records):
@@ -25,19 +26,55 @@ def read_points(directory):
 
 
 RECORDS = [
-    record(0, loss=2.0, reward_accuracy=0.5),
+    record(6400, "collect", steps=6400),
+    record(50, loss=2.0, reward_accuracy=0.5),
     record(100, loss=1.0, reward_accuracy=0.75),
-    record(6400, phase="evaluate", score=3),
+    record(16, "evaluate", score=3),
 ]
 POINTS = {
-    "fit/loss": [(0, 2.0), (100, 1.0)],
-    "fit/reward_accuracy": [(0, 0.5), (100, 0.75)],
+    "collect/steps": [(6400, 6400.0)],
+    "fit/loss": [(50, 2.0), (100, 1.0)],
+    "fit/reward_accuracy": [(50, 0.5), (100, 0.75)],
     "evaluate/score": [(6400, 3.0)],
 }
 
 
+def test_every_point_lies_at_its_real_steps_updates_or_dream_batches(tmp_path):
+    records = [
+        record(128, "collect", steps=128),
+        record(6, "fit", loss=2.0),
+        record(12, "fit", loss=1.0),
+        record(1, "draw", group="posterior", sigma=0.5),
+        record(4, "improve", group="dream", **{"return": 1.0}),
+        record(4, "improve", group="posterior", disagreement=0.1),
+        record(2, "evaluate", score=3.0),
+        record(64, "collect", 2, steps=192),
+        record(64, "collect", 2, group="faithfulness", divergence_step=2.0),
+        record(8, "fit", 2, loss=0.5),
+        record(8, "fit", 2, exact_frames=0.9),
+        record(2, "improve", 2, group="dream", **{"return": 2.0}),
+        record(4, "improve", 2, group="dream", **{"return": 3.0}),
+        record(2, "evaluate", 2, score=4.0),
+        record(64, "collect", 3, steps=256),
+        record(3, "score", 3, score=5.0),
+    ]
+    mirror(write_metrics(tmp_path / "metrics.jsonl", records), tmp_path / "tensorboard").close()
+    places = {tag: [step for step, _ in points] for tag, points in read_points(tmp_path / "tensorboard").items()}
+    assert places == {
+        "collect/steps": [128, 192, 256],
+        "fit/loss": [6, 12, 20],
+        "fit/exact_frames": [20],
+        "posterior/sigma": [128],
+        "posterior/disagreement": [128],
+        "dream/return": [4, 6, 8],
+        "faithfulness/divergence_step": [192],
+        "evaluate/score": [128, 192],
+        "score/score": [256],
+    }
+
+
 def test_the_mirror_shows_what_the_metrics_say(tmp_path):
-    mirror(write_metrics(tmp_path / "metrics.jsonl", RECORDS), tmp_path / "tensorboard")
+    mirror(write_metrics(tmp_path / "metrics.jsonl", RECORDS), tmp_path / "tensorboard").close()
     assert read_points(tmp_path / "tensorboard") == POINTS
 
 
@@ -55,28 +92,28 @@ def test_a_resumed_run_shows_no_point_twice_and_none_that_was_taken_back(tmp_pat
             writer.add(each)
     (events / "mine.txt").write_text("not an event file")
     # The crash came after step 200, the last checkpoint before it.
-    mirror(write_metrics(tmp_path / "metrics.jsonl", RECORDS), events)
-    with TensorBoardMirror(events) as writer:
+    with mirror(write_metrics(tmp_path / "metrics.jsonl", RECORDS), events) as writer:
         writer.add(record(200, loss=0.25))
-    assert read_points(events) == POINTS | {"fit/loss": [(0, 2.0), (100, 1.0), (200, 0.25)]}
+        writer.add(record(10, iteration=2, loss=0.125))
+    assert read_points(events) == POINTS | {"fit/loss": [(50, 2.0), (100, 1.0), (200, 0.25), (210, 0.125)]}
     assert (events / "mine.txt").exists()
 
 
 def test_mirroring_twice_changes_nothing(tmp_path):
     metrics = write_metrics(tmp_path / "metrics.jsonl", RECORDS)
-    mirror(metrics, tmp_path / "tensorboard")
-    mirror(metrics, tmp_path / "tensorboard")
+    mirror(metrics, tmp_path / "tensorboard").close()
+    mirror(metrics, tmp_path / "tensorboard").close()
     assert read_points(tmp_path / "tensorboard") == POINTS
     assert len(list((tmp_path / "tensorboard").iterdir())) == 1
 
 
 def test_a_run_without_metrics_has_no_points(tmp_path):
-    mirror(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
+    mirror(tmp_path / "metrics.jsonl", tmp_path / "tensorboard").close()
     assert read_points(tmp_path / "tensorboard") == {}
 
 
 def test_numbers_that_are_not_finite_are_shown_as_such(tmp_path):
-    mirror(write_metrics(tmp_path / "metrics.jsonl", [record(1, loss=math.nan, norm=math.inf)]), tmp_path)
+    mirror(write_metrics(tmp_path / "metrics.jsonl", [record(1, loss=math.nan, norm=math.inf)]), tmp_path).close()
     points = read_points(tmp_path)
     assert math.isnan(points["fit/loss"][0][1])
     assert points["fit/norm"] == [(1, math.inf)]
@@ -94,7 +131,7 @@ def test_numbers_that_are_not_finite_are_shown_as_such(tmp_path):
 )
 def test_a_line_that_is_no_record_is_named_and_the_old_events_stay(tmp_path, line, told):
     metrics = write_metrics(tmp_path / "metrics.jsonl", RECORDS)
-    mirror(metrics, tmp_path / "tensorboard")
+    mirror(metrics, tmp_path / "tensorboard").close()
     metrics.write_text(f"{json.dumps(RECORDS[0])}\n{line}\n")
     with pytest.raises(MetricsError, match=told):
         mirror(metrics, tmp_path / "tensorboard")

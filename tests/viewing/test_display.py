@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from evade.viewing.display import Display
+from evade.vocabulary.metrics import METRICS
 from evade.vocabulary.phases import PHASES
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -55,7 +56,7 @@ def test_the_panel_shows_phase_progress_time_and_numbers(clock):
         display.show({"fit/frame_loss": 0.0312, "fit/reward_accuracy": 0.5, "collect/return": 2})
         display.show({"fit/reward_accuracy": 0.991})
         clock.now = 30.0
-        display.overall(0.25)
+        display.overall(0.25, 90.0)
         display._live.refresh()
         panel = last_panel(display)
     for text in (
@@ -129,7 +130,7 @@ def test_without_a_terminal_every_phase_gives_one_plain_line(clock):
         display.show({"collect/return": 1.5})
         display.advance(3200)
         clock.now = 10.0
-        display.overall(0.1)
+        display.overall(0.1, 90.0)
         display.phase(1, "draw", None)
         display.show({"posterior/sigma": 0.102})
         clock.now = 12.0
@@ -175,17 +176,44 @@ def test_without_a_terminal_nothing_but_plain_ascii_is_written(clock):
     assert text.endswith("breakout evade: stopped after 0 s\n")
 
 
-def test_remaining_time_after_a_resume_counts_from_where_the_run_went_on(clock):
+def test_the_remaining_time_runs_down_between_two_estimates_and_may_be_unknown(clock):
     with pipe(clock) as display:
         display.overall(0.5)
         assert display._remaining() == ""
-        clock.now = 10.0
-        display.overall(0.6)
+        display.overall(0.6, 40.0)
         assert display._remaining() == "about 40 s left"
-        clock.now = 15.0
+        clock.now = 5.0
         assert display._remaining() == "about 35 s left"
         clock.now = 99.0
         assert display._remaining() == "about 0 s left"
+
+
+LATE_IN_A_RUN = {
+    **{name: 0.123 for name, metric in METRICS.items() if "display" in metric.shown},
+    "collect/steps": 98_304,
+    "collect/episodes": 651,
+    "evaluate/score": 51.62,
+    "fit/frame_loss": 0.00042,
+}
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_number_is_cut_and_no_two_rows_read_alike(clock, width):
+    with terminal(clock, width=width) as display:
+        display.phase(30, "improve", 16)
+        display.show(LATE_IN_A_RUN)
+        display.overall(0.5, 9_300.0)
+        display._live.refresh()
+        panel = last_panel(display)
+    for text in ("98,304 steps", "651 games", "51.62 points", "4.2e-04 nats", "12.30 %", "about 2 h 35 min left"):
+        assert re.search(rf"\s{re.escape(text)}\s", panel), panel
+    shown = [METRICS[name] for name in LATE_IN_A_RUN if "display" in METRICS[name].shown]
+    for metric in shown:
+        assert panel.count(metric.label) >= 1, f"{metric.label} is cut:\n{panel}"
+    lines = panel.splitlines()
+    assert {len(line) for line in lines if line.startswith("│")} == {min(width, 92)}
+    # Two columns on a terminal of the usual 80 by 24 characters.
+    assert width < 80 or len(lines) <= 24
 
 
 @pytest.mark.parametrize(("text", "shown"), [(-0.1, "  0%"), (1.7, "100%")])

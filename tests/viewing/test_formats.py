@@ -37,3 +37,17 @@ def test_values_are_short_whatever_their_size(value, unit, text):
 )
 def test_durations_are_shown_in_their_two_largest_units(seconds, text):
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (651.0, "games", "651"),
+        (98304, "steps", "98,304"),
+        (0.0, "games", "0"),
+        (2.5, "steps", "2.50"),
+        (3.0, "", "3.00"),
+    ],
+)
+def test_what_is_counted_has_no_decimals(value, unit, shown):
+    assert format_value(value, unit) == shown

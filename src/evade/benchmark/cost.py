@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
+from typing import TypeVar
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from evade.benchmark.sampling import OnPart
 from evade.config import RunConfig
 from evade.dreams.env import DreamEnv
 from evade.game_spec import GameSpec
@@ -17,6 +19,7 @@ from evade.policies.build import build_learner
 from evade.policies.rollout import roll_out
 from evade.records import Transitions
 from evade.runtime.compilation import Compiler, should_compile
+from evade.runtime.device import find_device
 from evade.training.assemble import build_networks
 from evade.world_models.build import build_fitter
 
@@ -52,16 +55,26 @@ class Cost:
         return self.dream_step.times(horizon).plus(self.improve)
 
 
-def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
-    """Time a few steps on random frames; a few seconds for MinAtar, a minute for the paper's size on a CPU."""
-    device = torch.device(config.machine.device)
+def measure_cost(
+    config: RunConfig, game: GameSpec, repeats: int = 3, on_part: OnPart = lambda part, done, total: None
+) -> Cost:
+    """Time a few steps on random frames; a few seconds for MinAtar, two minutes for the paper's size on a CPU.
+
+    Args:
+        config: the settings; steps run on `machine.device`.
+        game: the shapes of its frames.
+        repeats: how often each kind of step is timed; the median counts.
+        on_part: called after each step.
+    """
+    device = find_device(config.machine.device)
+    meter = _Meter(repeats, on_part)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         policy, model = build_networks(config, game)
         generator = torch.Generator(device).manual_seed(0)
         batch = random_transitions(config, game, device)
         fitter = build_fitter(config.world_model, model)
-        fit_cost = _measure(lambda: fitter.update(batch), repeats)
+        fit_cost = meter.measure("world-model updates", lambda: fitter.update(batch))
         draw(model.eval())
         short = next(steps for steps in range(2, config.dream.horizon + 1) if config.learner.num_updates(steps))
         plain, env = (
@@ -74,11 +87,14 @@ def measure_cost(config: RunConfig, game: GameSpec, repeats: int = 3) -> Cost:
             )
             for compiler in (Compiler(False), Compiler(should_compile(config)))
         )
-        rollout = roll_out(policy, env, short, generator)
-        flops = count_flops(lambda: roll_out(policy, plain, short, generator))
-        dream_cost = StepCost(flops, _time(lambda: roll_out(policy, env, short, generator), repeats))
+        rollout = meter.call("dream steps", lambda: roll_out(policy, env, short, generator))
+        dream_cost = meter.measure(
+            "dream steps",
+            lambda: roll_out(policy, env, short, generator),
+            lambda: roll_out(policy, plain, short, generator),
+        )
         learner = build_learner(config.learner, policy)
-        improve_cost = _measure(lambda: learner.improve(rollout, generator), repeats)
+        improve_cost = meter.measure("policy updates", lambda: learner.improve(rollout, generator))
     # The learner's cost grows with the number of updates, so it is scaled from the short rollout to the horizon.
     factor = config.learner.num_updates(config.dream.horizon) / config.learner.num_updates(short)
     return Cost(
@@ -107,8 +123,28 @@ def random_transitions(config: RunConfig, game: GameSpec, device: torch.device) 
     )
 
 
-def _measure(work: Callable[[], object], repeats: int) -> StepCost:
-    return StepCost(count_flops(work), _time(work, repeats))
+Result = TypeVar("Result")
+
+
+class _Meter:
+    """Counts and times steps and says how far it is: three kinds, each counted once and then timed, and a warm-up."""
+
+    def __init__(self, repeats: int, on_part: OnPart) -> None:
+        self._repeats, self._on_part = repeats, on_part
+        self._done, self._total = 0, 3 * (1 + repeats) + 1
+
+    def measure(self, what: str, work: Callable[[], object], counted: Callable[[], object] | None = None) -> StepCost:
+        """The operations of one step, of `counted` where the timed one is compiled, and its median time."""
+        flops = self.call(what, lambda: count_flops(counted or work))
+        return StepCost(flops, median(self.call(what, lambda: _time(work)) for _ in range(self._repeats)))
+
+    def call(self, what: str, work: Callable[[], Result]) -> Result:
+        """One step, then progress."""
+        self._on_part(what, self._done, self._total)
+        result = work()
+        self._done += 1
+        self._on_part(what, self._done, self._total)
+        return result
 
 
 def count_flops(work: Callable[[], object]) -> float:
@@ -118,12 +154,9 @@ def count_flops(work: Callable[[], object]) -> float:
     return float(counter.get_total_flops())
 
 
-def _time(work: Callable[[], object], repeats: int) -> float:
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        seconds.append(time.perf_counter() - start)
-    return median(seconds)
+def _time(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start

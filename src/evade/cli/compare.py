@@ -16,7 +16,11 @@ from evade.evidence.stats.tables import render_tables
 def compare(
     runs: tyro.conf.Positional[tuple[Path, ...]] = (Path("runs"),),
     baseline: str | None = None,
-    table: Annotated[tuple[ComparisonTable, ...], tyro.conf.arg(help_behavior_hint="(default: all)")] = (),
+    table: Annotated[
+        tuple[ComparisonTable, ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(help_behavior_hint="(default: all; may be repeated)"),
+    ] = (),
     format: TableFormat = "text",
     figure: Path | None = None,
     figure_format: Literal["png", "pdf", "svg"] = "png",
@@ -28,7 +32,7 @@ def compare(
     Args:
         runs: run folders; other folders are searched recursively.
         baseline: a variant among the runs, or a method of the paper such as paper:simple30 (Atari only).
-        table: tables to print.
+        table: table to print.
         format: output format of the tables; csv holds exactly one table.
         figure: folder for the figures; tables are then printed only if chosen with --table.
         figure_format: file format of the figures.

@@ -13,6 +13,7 @@ def doctor(as_json: bool = False) -> int:
     # Imported here so that `evade --help` does not wait for torch.
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from evade.runtime.machine import examine
 
@@ -23,8 +24,9 @@ def doctor(as_json: bool = False) -> int:
         return 0 if all_well else 1
     table = Table(show_header=False, box=None)
     for finding in findings:
-        mark = "[green]ok[/green]" if finding.is_well else "[red]wrong[/red]"
-        table.add_row(mark, finding.name, finding.value)
+        mark = Text("ok", "green") if finding.is_well else Text("wrong", "red")
+        # As text, because rich would take the brackets of `evade[atari]` for markup.
+        table.add_row(mark, Text(finding.name), Text(finding.value))
     console = Console()
     console.print(table)
     console.print("All checks passed." if all_well else "Some checks failed: see the lines marked wrong.")

@@ -1,5 +1,6 @@
 """`evade explain`: what a preset will do, iteration by iteration, and what it will cost here."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import tyro
@@ -17,6 +18,7 @@ def explain(
     ] = DEFAULT_VARIANT,
     game: str | None = None,
     measure: bool = True,
+    device: str | None = None,
 ) -> int:
     """Print a preset's schedule as a table, with its cost: operations, steps, and the time it would take here.
 
@@ -24,12 +26,21 @@ def explain(
         preset: whose schedule.
         variant: whose reward path.
         game: instead of the preset's own.
-        measure: time a few steps on this device for the estimate; otherwise only counts are printed.
+        measure: time a few steps for the estimate, seconds for MinAtar and minutes for Atari on a CPU; otherwise only
+            counts are printed.
+        device: the torch device to measure on, such as cuda; instead of the preset's own.
     """
     from rich.console import Console
     from rich.table import Table
 
     config = build_config(preset, variant, game)
+    if device is not None:
+        config = replace(config, machine=replace(config.machine, device=device))
+    if measure:
+        # Before the table, so that a missing device is one line and nothing else.
+        from evade.runtime.device import find_device
+
+        find_device(config.machine.device)
     console = Console()
     columns = ("iteration", "real steps", "world-model updates", "dream batches", "dream steps")
     table = Table(*columns, title=f"{config.preset}, {config.variant}, on {config.game}")
@@ -87,22 +98,29 @@ def _work(schedule: ScheduleConfig, iteration: int) -> tuple[int, int, int]:
 
 def _cost_lines(config: RunConfig, totals: dict[str, int]) -> str:
     import torch
+    from rich.console import Console
 
     from evade.benchmark.cost import measure_cost
+    from evade.benchmark.progress import ProgressBar
 
     if config.machine.threads:
         torch.set_num_threads(config.machine.threads)
-    cost = measure_cost(config, spec(config.game, config.env))
+    with ProgressBar("measuring", Console(stderr=True)) as bar:
+        cost = measure_cost(config, spec(config.game, config.env), on_part=bar.advance)
     fitting = cost.fit_update.times(totals["fit_updates"])
     dreaming = cost.dream_batch(config.dream.horizon).times(totals["dream_batches"])
     return (
         f"fitting:  {fitting.flops / 1e15:.3g} PFLOP; one update of {config.replay.batch_size} takes "
-        f"{1000 * cost.fit_update.seconds:.3g} ms: {_hours(fitting.seconds)}\n"
+        f"{_short_time(cost.fit_update.seconds)}: {_hours(fitting.seconds)}\n"
         f"dreaming: {dreaming.flops / 1e15:.3g} PFLOP; {totals['dream_steps'] / dreaming.seconds:,.0f} dream steps a "
         f"second, PPO included: {_hours(dreaming.seconds)}\n"
         f"together about {_hours(fitting.plus(dreaming).seconds)} on {config.machine.device} with "
         f"{torch.get_num_threads()} threads, without the game itself and the evaluations"
     )
+
+
+def _short_time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def _hours(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """The entry point: picks the verb, and turns a user's mistake into one line instead of a traceback."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -22,6 +23,8 @@ from evade.runtime.process import prepare_process
 
 MISTAKE = 2
 """Exit code for a user's mistake; the message says what to do."""
+READER_GONE = 141
+"""Exit code when nobody reads the output any more, as in `evade paper | head -1`; the shell's own for SIGPIPE."""
 
 DESCRIPTION = f"evade {__version__}: event-based variational Thompson sampling for model-based reinforcement learning."
 
@@ -47,8 +50,22 @@ OWN_WORDS: dict[str, Callable[[Sequence[str]], int]] = {"train": train, "resume"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     prepare_process()
-    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        try:
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
+        finally:
+            # Now, because at the interpreter's end a closed pipe can no longer be caught.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+
+
+def _run(words: list[str]) -> int:
+    try:
+        if words == ["--version"]:
+            print(f"evade {__version__}")
+            return 0
         if words and words[0] in OWN_WORDS:
             return OWN_WORDS[words[0]](words[1:])
         code: int = tyro.extras.subcommand_cli_from_dict(VERBS, prog="evade", description=DESCRIPTION, args=words)

@@ -11,7 +11,11 @@ from evade.evidence.stats.tables import render_tables
 
 
 def paper(
-    table: Annotated[tuple[TableName, ...], tyro.conf.arg(help_behavior_hint="(default: all)")] = (),
+    table: Annotated[
+        tuple[TableName, ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(help_behavior_hint="(default: all; may be repeated)"),
+    ] = (),
     format: TableFormat = "text",
     figure: Path | None = None,
     figure_format: Literal["png", "pdf", "svg"] = "png",
@@ -21,7 +25,7 @@ def paper(
     """Print the paper's tables, recomputed from its runs next to the printed values, and all disagreements.
 
     Args:
-        table: tables to print.
+        table: table to print.
         format: output format of the tables; csv holds exactly one table.
         figure: folder for the figures; tables are then printed only if chosen with --table.
         figure_format: file format of the figures.

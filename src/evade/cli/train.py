@@ -26,6 +26,12 @@ PRESET is one of {", ".join(PRESETS)} (default {DEFAULT_PRESET}); VARIANT is one
 of their own, VARIANT-NAME (by default VARIANT- and the settings' fingerprint). All settings:
 """
 
+RESUME_USAGE = """usage: evade resume RUN [--schedule.iterations N] [--machine.FIELD VALUE ...]
+
+RUN is the folder of a run. It continues from its last checkpoint, with its own settings; only a longer schedule and the
+machine may change. `evade resume RUN --help` lists the run's settings.
+"""
+
 
 def train(arguments: Sequence[str]) -> int:
     """Train an agent: EVaDE, SimPLe(30) or a single-layer ablation, on any game."""
@@ -49,8 +55,11 @@ def train(arguments: Sequence[str]) -> int:
 
 def resume(arguments: Sequence[str]) -> int:
     """Resume a run by its folder; settings may follow, but only a longer schedule and the machine may change."""
+    if arguments and arguments[0] in ("--help", "-h"):
+        print(RESUME_USAGE)
+        return 0
     if not arguments or arguments[0].startswith("-"):
-        raise EvadeError("usage: evade resume RUN [--schedule.iterations N] [--machine.FIELD VALUE ...]")
+        raise EvadeError(RESUME_USAGE.partition("\n")[0])
     folder = RunFolder(Path(arguments[0]))
     config = tyro.cli(RunConfig, default=saved_config(folder), args=list(arguments[1:]), prog="evade resume RUN")
     return run_to_the_end(config, folder)
@@ -80,8 +89,11 @@ def run_to_the_end(config: RunConfig, folder: RunFolder) -> int:
     from evade.viewing.display import Display
 
     title = f"{config.variant} on {config.game}, preset {config.preset}, seed {config.seed}"
+    display = Display(title, config.schedule.iterations)
+    # Before the display starts: what can be refused at once is one line and nothing else.
+    run = Run(config, folder, display)
     try:
-        with Display(title, config.schedule.iterations) as display, Run(config, folder, display) as run:
+        with display, run:
             state = train_agent(run)
             display.note("rendering figures and videos")
             # Only now, because matplotlib is slow to import.

@@ -7,6 +7,8 @@ MinAtar's own defaults are all six actions and sticky actions with probability 0
 (Space Invaders about 2.7, here 4.0), so compare only scores obtained with the same settings.
 """
 
+import sys
+from types import ModuleType
 from typing import Any, Literal
 
 import gymnasium
@@ -51,8 +53,7 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
         render_mode: Literal["rgb_array"] | None = None,
         render_scale: int = 16,
     ) -> None:
-        minatar = import_extra("minatar", extra="minatar")
-        self._game = minatar.Environment(
+        self._game = _import_minatar().Environment(
             game, sticky_action_prob=sticky_probability, difficulty_ramping=difficulty_ramping
         )
         all_actions = range(self._game.num_actions())
@@ -87,6 +88,26 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
 
     def _frame(self) -> Frame:
         return np.ascontiguousarray(self._game.state().transpose(2, 0, 1), np.uint8)
+
+
+def _import_minatar() -> ModuleType:
+    """Import MinAtar without seaborn and pyplot, which only its own window needs: 2 seconds at every start.
+
+    MinAtar's `display_state` therefore does not work in a process that has used this module; `render` does.
+    """
+    if "minatar" in sys.modules:
+        return import_extra("minatar", extra="minatar")
+    plotting = ModuleType("matplotlib")
+    vars(plotting).update(pyplot=None, colors=None)
+    absent = {"matplotlib": plotting, "seaborn": ModuleType("seaborn")}
+    present = {name: sys.modules[name] for name in absent if name in sys.modules}
+    sys.modules.update(absent)
+    try:
+        return import_extra("minatar", extra="minatar")
+    finally:
+        for name in absent:
+            del sys.modules[name]
+        sys.modules.update(present)
 
 
 def build_minatar(game: Game, config: EnvConfig) -> Env:

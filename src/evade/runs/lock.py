@@ -1,14 +1,17 @@
-"""One process at a time works on a run. No torch here."""
+"""One process at a time works on a run. No torch here.
 
-import fcntl
+The lock is `flock`, which Linux and macOS have. Elsewhere no run can be trained; everything that only reads runs works.
+"""
+
+import importlib.util
 import os
+import platform
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from platform import node
 from typing import Any, Self
 
-from evade.errors import RunLocked
+from evade.errors import LockUnsupported, RunLocked
 from evade.runs.files import decode_json, encode_json, storage_errors
 
 _held: set[int] = set()
@@ -22,7 +25,8 @@ def _let_go_in_child() -> None:
     _held.clear()
 
 
-os.register_at_fork(after_in_child=_let_go_in_child)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class RunLock:
@@ -44,7 +48,13 @@ class RunLock:
 
         Raises:
             RunLocked: another process has it; the message names its pid and host.
+            LockUnsupported: this system has no `flock`.
         """
+        if importlib.util.find_spec("fcntl") is None:
+            raise LockUnsupported(
+                f"{self.path.parent} cannot be locked: {platform.system()} has no flock. Train on Linux or macOS; "
+                f"on Windows, inside WSL."
+            )
         with storage_errors(self.path, 0):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -57,7 +67,9 @@ class RunLock:
         return self
 
     def _take(self, descriptor: int) -> None:
-        holder = encode_json({"pid": os.getpid(), "host": node(), "started": datetime.now(UTC).isoformat()})
+        import fcntl
+
+        holder = encode_json({"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat()})
         with storage_errors(self.path, len(holder)):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

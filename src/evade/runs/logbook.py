@@ -10,7 +10,7 @@ from evade.config import EVALUATION_VERSION
 from evade.envs.games import PREPROCESSING_VERSION
 from evade.runs.folder import RunFolder
 from evade.runs.journal import Journal
-from evade.runs.tensorboard import TensorBoardMirror, mirror
+from evade.runs.tensorboard import mirror
 
 Committed = Mapping[str, int]
 """How many bytes of each journal belong to a checkpoint."""
@@ -31,8 +31,7 @@ class Logbook:
         self._scores = Journal(folder.scores, committed.get("scores", 0))
         self._timing = Journal(folder.timing, size_of(folder.timing))
         self._seconds_apart = 0.0
-        mirror(folder.metrics, folder.tensorboard)
-        self._tensorboard = TensorBoardMirror(folder.tensorboard)
+        self._tensorboard = mirror(folder.metrics, folder.tensorboard)
 
     def commit(self) -> Committed:
         """Force metrics and scores to the disk; gives their lengths for the checkpoint."""

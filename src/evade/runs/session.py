@@ -98,7 +98,9 @@ class Session:
                 report = {"error": str(error), "phase": self.phase, "standing": self.standing}
                 write_json(self.folder.post_mortem / "report.json", report)
             if error is not None:
-                word = "stopped" if isinstance(error, Interrupted) else "failed"
+                # SystemExit: nobody reads the output any more; KeyboardInterrupt: a second Ctrl-C.
+                is_stopped = isinstance(error, Interrupted | SystemExit | KeyboardInterrupt)
+                word = "stopped" if is_stopped else "failed"
                 write_status(self.folder, word, self.standing, error=str(error))
 
     def set_standing(self, standing: Mapping[str, Any]) -> None:

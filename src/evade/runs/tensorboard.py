@@ -1,4 +1,9 @@
-"""Metrics for TensorBoard: a mirror of metrics.jsonl that can be deleted and written again at any time."""
+"""Metrics for TensorBoard: a mirror of metrics.jsonl that can be deleted and written again at any time.
+
+A journal's step counts within a phase and starts again in every iteration, so it is no axis for a whole run. The
+mirror's axis is the number of real steps so far; metrics of fitting and of dreams, which are logged many times between
+two collections, are placed by the number of world-model updates and of dream batches so far.
+"""
 
 import json
 import time
@@ -17,8 +22,42 @@ PATTERN = "*tfevents*"
 """What TensorBoard takes for its own in a folder, and therefore what `mirror` deletes."""
 
 
+COUNTED_GROUPS = ("fit", "dream")
+"""Groups of metrics that are placed by a count of their own: the updates of `fit`, the dream batches of `improve`."""
+
+REAL_STEPS = "collect/steps"
+"""The metric that says how many real steps were taken so far."""
+
+
+class Axis:
+    """Where the points of a run are placed; it learns from the records, which must come in the order of the journal."""
+
+    def __init__(self) -> None:
+        self._real_steps = 0
+        self._before: dict[str, int] = {}
+        self._current: dict[str, tuple[int, int]] = {}
+
+    def place(self, record: Mapping[str, Any]) -> dict[str, int]:
+        """The place of each value of one more record, by name."""
+        self._real_steps = int(record["values"].get(REAL_STEPS, self._real_steps))
+        count = self._count(record["phase"], record["iteration"], record["step"])
+        return {name: count if _group(name) in COUNTED_GROUPS else self._real_steps for name in record["values"]}
+
+    def _count(self, phase: str, iteration: int, step: int) -> int:
+        """Units of a phase over all iterations: the last step of an iteration is the number of its units."""
+        last_iteration, last_step = self._current.get(phase, (iteration, 0))
+        if iteration != last_iteration:
+            self._before[phase] = self._before.get(phase, 0) + last_step
+        self._current[phase] = (iteration, step)
+        return self._before.get(phase, 0) + step
+
+
+def _group(name: str) -> str:
+    return name.partition("/")[0]
+
+
 class TensorBoardMirror:
-    """Writes records of metrics as TensorBoard's scalars, named phase/name, over the record's step.
+    """Writes records of metrics as TensorBoard's scalars, by their names, over the places that `Axis` gives them.
 
     Every record reaches the system as soon as it is added, so that TensorBoard shows it at once.
 
@@ -27,6 +66,7 @@ class TensorBoardMirror:
     """
 
     def __init__(self, directory: Path) -> None:
+        self._axis = Axis()
         directory.mkdir(parents=True, exist_ok=True)
         # TensorBoard reads a folder's files in the order of their names and never goes back.
         self.path = directory / f"events.out.tfevents.{time.time_ns()}"
@@ -49,11 +89,11 @@ class TensorBoardMirror:
             MetricsError: the record is not of that form.
         """
         _check(record, "this record")
-        scalars = [
-            Summary.Value(tag=f"{record['phase']}/{name}", simple_value=value)
-            for name, value in record["values"].items()
-        ]
-        self._write(Event(step=record["step"], summary=Summary(value=scalars)))
+        scalars: dict[int, list[Summary.Value]] = {}
+        for name, place in self._axis.place(record).items():
+            scalars.setdefault(place, []).append(Summary.Value(tag=name, simple_value=record["values"][name]))
+        for place, values in scalars.items():
+            self._write(Event(step=place, summary=Summary(value=values)))
 
     def close(self) -> None:
         """Close the event file; nothing can be added any more."""
@@ -65,8 +105,10 @@ class TensorBoardMirror:
         self._file.flush()
 
 
-def mirror(metrics_jsonl: Path, directory: Path) -> None:
+def mirror(metrics_jsonl: Path, directory: Path) -> TensorBoardMirror:
     """Rewrite the event files of a run from its metrics, so that a resumed run never shows a point twice.
+
+    The mirror stays open for the records that follow.
 
     Args:
         metrics_jsonl: one record as in `TensorBoardMirror.add` per line; a missing file is a run without metrics.
@@ -78,9 +120,10 @@ def mirror(metrics_jsonl: Path, directory: Path) -> None:
     records = list(_read_records(metrics_jsonl)) if metrics_jsonl.exists() else []
     for old in directory.glob(PATTERN):
         old.unlink()
-    with TensorBoardMirror(directory) as writer:
-        for record in records:
-            writer.add(record)
+    writer = TensorBoardMirror(directory)
+    for record in records:
+        writer.add(record)
+    return writer
 
 
 def _read_records(metrics_jsonl: Path) -> Iterator[dict[str, Any]]:

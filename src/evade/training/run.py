@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -11,10 +12,13 @@ from torch import Tensor
 import evade
 from evade.config import RunConfig
 from evade.envs import spec
+from evade.errors import EvadeError
 from evade.runs.failpoints import reach
 from evade.runs.folder import RunFolder
+from evade.runs.journal import read_journal
 from evade.runs.session import Session
 from evade.runtime.compilation import Compiler, should_compile
+from evade.runtime.device import find_device
 from evade.training.assemble import assemble
 from evade.training.checkpoints import Checkpoints
 from evade.training.evaluation import EpisodeScore
@@ -37,11 +41,11 @@ class Run:
     def __init__(self, config: RunConfig, folder: RunFolder, display: Display | None = None) -> None:
         self.config, self.folder = config, folder
         self.display = Silent() if display is None else display
-        self.device = torch.device(config.machine.device)
-        # Before anything is written: a game that cannot be played with these settings leaves no folder behind.
+        # Before anything is written: a missing device or a game that cannot be played leaves no folder behind.
+        self.device = find_device(config.machine.device)
         self.game = spec(config.game, config.env)
         self.compiler = Compiler(should_compile(config), self._log_compilation)
-        self.progress = Progress(self.display, config.schedule.iterations)
+        self.progress = Progress(self.display, config)
         self.checkpoints = Checkpoints(folder, config.machine.save_seconds, self.display.note)
         self.session = Session(config, folder, self._environment(), self.display.note)
 
@@ -72,6 +76,9 @@ class Run:
         is_resumed = self.checkpoints.restore(state)
         self.session.closing.callback(self.checkpoints.logbook.close)
         if is_resumed:
+            # Only an estimate depends on it, so a damaged journal of times stops nothing.
+            with suppress(EvadeError):
+                self.progress.learn(read_journal(self.folder.timing))
             self._write_standing(state)
             self.display.note(f"resuming in iteration {state.position.iteration}, phase {state.position.phase}")
         else:
@@ -80,7 +87,8 @@ class Run:
 
     def begin(self, state: TrainState, total: int, phase: str | None = None) -> None:
         """A phase begins, with `total` units of work."""
-        self.progress.begin(state.position.iteration, phase or state.position.phase, total)
+        position = state.position
+        self.progress.begin(position.iteration, phase or position.phase, total, position.progress)
         self.session.phase = self.progress.phase
         reach(f"{self.progress.phase}:begin")
         self.session.check_stop()
@@ -117,6 +125,7 @@ class Run:
 
     def _log_compilation(self, seconds: float) -> None:
         self.checkpoints.logbook.time_apart(self.session.standing["iteration"], "compile", seconds)
+        self.progress.exclude(seconds)
         self.display.note(f"compiled the dream step in {seconds:.1f} s")
 
     def log(self, state: TrainState, step: int, group: str, values: Mapping[str, float | Tensor]) -> None:

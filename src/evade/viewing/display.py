@@ -22,6 +22,10 @@ LINE_SECONDS = 30
 """Without a terminal: the shortest time between two lines about the same phase."""
 PANEL_WIDTH = 92
 """Characters: wide enough for two columns of numbers, narrow enough to take in at a glance."""
+PANEL_SIDES = 4
+"""Characters of the panel's borders and padding."""
+GAP = 2
+"""Characters between two columns of numbers."""
 
 
 class CurrentPhase(NamedTuple):
@@ -55,7 +59,6 @@ class Display:
         self._values: dict[str, float] = {}
         self._phase_values: dict[str, float] = {}
         self._fraction = 0.0
-        self._first_fraction: tuple[float, float] | None = None
         self._expected_end: float | None = None
         self._started = self.console.get_time()
         self._last_line = self._started
@@ -117,19 +120,10 @@ class Display:
         """Show a message once; it stays above the panel."""
         self._print(message)
 
-    def overall(self, fraction: float) -> None:
-        """Say how much of the whole run is done, 0 to 1; the remaining time follows from it.
-
-        The first call says where this process begins, which is above 0 after a resume.
-        """
-        now = self.console.get_time()
+    def overall(self, fraction: float, seconds_left: float | None = None) -> None:
+        """Say how much of the whole run is done, 0 to 1, and how long the rest will take; None if unknown."""
         self._fraction = min(max(fraction, 0.0), 1.0)
-        if self._first_fraction is None:
-            self._first_fraction = (now, self._fraction)
-        first_time, first_fraction = self._first_fraction
-        if self._fraction > first_fraction:
-            pace = (now - first_time) / (self._fraction - first_fraction)
-            self._expected_end = now + pace * (1 - self._fraction)
+        self._expected_end = None if seconds_left is None else self.console.get_time() + seconds_left
 
     def _remaining(self) -> str:
         if self._expected_end is None:
@@ -163,7 +157,8 @@ class Display:
         """The panel as it is now; called by its own clock, in a thread of its own."""
         body: list[RenderableType] = [self._heading(), "", self._bars()]
         if self._values:
-            body += ["", _numbers(_readable(self._values))]
+            inside = min(PANEL_WIDTH, self.console.width) - PANEL_SIDES
+            body += ["", _numbers(_readable(self._values), inside)]
         elapsed = format_duration(self.console.get_time() - self._started)
         colour = {None: "bright_black", "finished": "green", "stopped": "yellow"}[self._outcome]
         return Panel(
@@ -174,7 +169,7 @@ class Display:
             subtitle=Text(f"{self._outcome or 'running'} · {elapsed}", "dim"),
             subtitle_align="right",
             border_style=colour,
-            padding=(1, 2),
+            padding=1,
             width=min(PANEL_WIDTH, self.console.width),
         )
 
@@ -218,14 +213,30 @@ def _readable(values: Mapping[str, float]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _numbers(readable: list[tuple[str, str, str]]) -> RenderableType:
-    """Two columns of numbers, read downwards."""
-    half = (len(readable) + 1) // 2
-    table = Table.grid(padding=(0, 1), expand=True)
-    for _ in range(2):
-        table.add_column(ratio=5, style="dim", no_wrap=True)
-        table.add_column(ratio=3, justify="right", no_wrap=True)
-        table.add_column(ratio=3, style="dim", no_wrap=True)
-    for left, right in zip(readable[:half], [*readable[half:], ("", "", "")], strict=False):
-        table.add_row(*left, *right)
-    return table
+def _numbers(readable: list[tuple[str, str, str]], width: int) -> RenderableType:
+    """The numbers in two columns, read downwards, or in one where two are wider than `width` characters.
+
+    Numbers and units are never cut; where even one column is too wide, labels are.
+    """
+    columns = [readable[: (len(readable) + 1) // 2], readable[(len(readable) + 1) // 2 :]]
+    if sum(_width(column) for column in columns) + GAP > width:
+        columns = [readable]
+    tables = []
+    for column in columns:
+        table = Table.grid(padding=(0, 1))
+        table.add_column(style="dim", no_wrap=True, overflow="ellipsis", ratio=1)
+        table.add_column(justify="right", no_wrap=True, min_width=max((len(row[1]) for row in column), default=0))
+        table.add_column(style="dim", no_wrap=True, min_width=max((len(row[2]) for row in column), default=0))
+        for row in column:
+            table.add_row(*row)
+        tables.append(table)
+    if len(tables) == 1:
+        return tables[0]
+    pair = Table.grid(padding=(0, GAP))
+    pair.add_row(*tables)
+    return pair
+
+
+def _width(column: list[tuple[str, str, str]]) -> int:
+    """Characters of a column of numbers: its widest label, value and unit, with a space between."""
+    return sum(max((len(row[index]) for row in column), default=0) for index in range(3)) + 2

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from evade.config import RunConfig
 from evade.envs.games import resolve
 from evade.errors import RunError
 from evade.evidence.figures.learning_curve import plot_learning_curve
@@ -22,6 +23,10 @@ from evade.vocabulary.variants import VARIANTS
 RANDOM_EPISODES = 100
 FRAMES_PER_SECOND = 10
 
+WHOLE_GAME = 4500
+"""Steps: the 5 minutes (18,000 frames) for which random play was measured by Mnih et al. (2015). Scores of games that
+are cut off earlier are not shown beside published ones."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -31,7 +36,7 @@ class Outcome:
     """Mean and standard error of the final evaluation's episodes."""
     episodes: int
     random: float
-    """Random play: the paper's number for its Atari games, measured by the same protocol elsewhere."""
+    """Random play: the paper's number for whole Atari games, measured by the run's own protocol elsewhere."""
     paper: tuple[str, float] | None
     """The paper's method of the same kind and its mean score, where there is one."""
     media: tuple[Path, ...]
@@ -53,7 +58,8 @@ def finish(run: Run, state: TrainState) -> Outcome:
             f"The final scores of {run.folder.path} are missing, although its games were played: something removed or "
             f"changed its scores.jsonl meanwhile. `evade evaluate {run.folder.path}` plays new games."
         )
-    score, random, paper = estimate(scores), random_score(run), paper_score(run.config.game, run.config.variant)
+    score, random = estimate(scores), random_score(run)
+    paper = paper_score(run.config.game, run.config.variant) if plays_whole_games(run.config) else None
     media = write_media(run, state, result, random, paper)
     # A single episode has no standard error, which JSON says with 0.
     error = score.standard_error if len(scores) > 1 else 0.0
@@ -71,6 +77,7 @@ def write_media(
     for row in result.episodes:
         if row.purpose == "evaluate":
             evaluations[row.real_steps].append(row.score)
+    final = result.final_episodes
     if evaluations:
         plot_learning_curve(
             paths[0],
@@ -79,6 +86,7 @@ def write_media(
             title=f"{run.config.game}, {run.config.variant}, seed {run.config.seed}",
             random_score=random,
             reference=reference,
+            final=(final[0].real_steps, result.final_scores) if final else None,
             variant=run.config.variant,
         )
     write_video(paths[1], film_game(run, state), FRAMES_PER_SECOND)
@@ -86,11 +94,18 @@ def write_media(
     return paths
 
 
+def plays_whole_games(config: RunConfig) -> bool:
+    """Whether evaluation games are long enough to stand beside published Atari scores."""
+    limits = (config.evaluation.time_limit, config.env.time_limit)
+    limit = next((limit for limit in limits if limit is not None), None)
+    return limit is None or limit >= WHOLE_GAME
+
+
 def random_score(run: Run) -> float:
-    """The score of random play: published for the paper's games, measured elsewhere."""
+    """The score of random play: published for whole games of the paper, else measured by the run's own protocol."""
     game = resolve(run.config.game)
     known = {row.game.lower(): row.random for row in read_human_random()}
-    if game.kind == "atari" and game.title.lower() in known:
+    if game.kind == "atari" and game.title.lower() in known and plays_whole_games(run.config):
         return known[game.title.lower()]
     played = evaluate(
         RandomPolicy(run.game.num_actions),

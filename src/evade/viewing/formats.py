@@ -2,10 +2,15 @@
 
 import math
 
+COUNTS = ("steps", "games", "episodes", "runs", "updates")
+"""Units of things that are counted: a whole number of them has no decimals."""
+
 
 def format_value(value: float, unit: str = "") -> str:
     """A number in its unit as a person reads it, with about three digits; the unit itself is not written."""
     number = 100 * value if unit == "%" else value
+    if unit in COUNTS and number == round(number):
+        return f"{number:,.0f}"
     size = abs(number)
     if number == 0 or not math.isfinite(number):
         return f"{number:g}"

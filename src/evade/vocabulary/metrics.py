@@ -35,7 +35,7 @@ LEARNER = (
     Metric("entropy_loss", "entropy bonus", "", "the entropy times its coefficient, negated", "near 0"),
     Metric(
         "entropy",
-        "policy entropy",
+        "entropy",
         "nats",
         "mean entropy of the policy's action probabilities",
         "falls slowly from log(number of actions); near 0 the policy no longer explores",

@@ -12,7 +12,7 @@ class Phase:
     description: str
     """What the display says is being done."""
     time_share: float
-    """Rough share of an iteration's time, for the estimate of the time left."""
+    """Rough share of an iteration's time, for the bar until all phases have been measured."""
 
 
 ITERATION: tuple[Phase, ...] = (

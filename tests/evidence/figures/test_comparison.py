@@ -16,7 +16,7 @@ def plot(runs_dir, folder, baseline=None, form="png"):
 @pytest.fixture
 def runs_dir(tmp_path):
     for variant in ("simple", "evade"):
-        for seed in range(2):
+        for seed in range(3):
             make_finished(tmp_path / "runs", variant, "minatar/breakout", seed, 2.0 + seed + len(variant))
             make_finished(tmp_path / "runs", variant, "atari/pong", seed, 3.0 * seed)
     make_finished(tmp_path / "runs", "evade", "Game-v0", 0, 1.0)

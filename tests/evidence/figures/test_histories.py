@@ -5,8 +5,8 @@ from evade.errors import FigureError
 from evade.evidence.figures import variant_style
 from evade.evidence.figures.histories import History, plot_histories
 
-DREAM = History("dream", "evade", [1, 2], [3.0, 5.0], [0.5, 0.0])
-REAL = History("real", "evade", [1, 3], [1.0, 2.0], [0.0, 0.0], faint=True)
+DREAM = History("dream", variant_style("evade"), [1, 2], [3.0, 5.0], [0.5, 0.0])
+REAL = History("real", variant_style("evade"), [1, 3], [1.0, 2.0], [0.0, 0.0], faint=True)
 LABELS = {"title": "breakout", "x_label": "iteration", "y_label": "return"}
 
 

@@ -46,6 +46,23 @@ def test_the_file_is_a_picture_with_the_colours_of_what_it_shows(tmp_path):
         assert count_pixels(image, colour) > 200, colour
 
 
+def test_the_final_score_is_a_point_and_the_paper_is_named(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(
+        "evade.evidence.figures.learning_curve.save_figure", lambda figure, path: saved.append(figure.axes[0])
+    )
+    plot_learning_curve(tmp_path / "c.png", STEPS, SCORES, title="t", final=(16000, [4.0, 6.0]), **LEVELS)
+    (axes,) = saved
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == [
+        "mean ± standard error over episodes",
+        "random play: 0.5",
+        "DQN in the paper: 4",
+        "final score: 5.00 ± 1.00 over 2 episodes",
+    ]
+    assert [16000, 5.0] in [list(point) for line in axes.lines for point in line.get_xydata()]
+
+
 def test_a_line_is_left_out_when_there_is_nothing_to_compare_with(tmp_path):
     paths = [tmp_path / name for name in ("all.png", "none.png")]
     plot_learning_curve(paths[0], STEPS, SCORES, title="t", **LEVELS)

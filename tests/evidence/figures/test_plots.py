@@ -38,7 +38,20 @@ def test_methods_without_runs_get_a_marker_or_a_note():
     figure = plot_aggregates(headline_scores(), num_resamples=200)
     mean_panel, _, iqm_panel, _ = figure.axes
     assert len(mean_panel.lines) == 4
-    assert [text.get_text() for text in iqm_panel.texts] == ["no single runs"] * 4
+    assert [text.get_text() for text in iqm_panel.texts] == ["only means published"] * 4
+    assert_fits(figure)
+
+
+def test_own_data_with_few_runs_are_markers_in_every_panel_and_no_two_look_alike():
+    names = ["evade", "simple", "evade (quick)", "evade-wide", "mine"]
+    figure = plot_aggregates({name: {"a": [1.0], "b": [2.0, 2.5]} for name in names}, num_resamples=200)
+    for axes in figure.axes:
+        assert [text.get_text() for text in axes.texts] == []
+        assert not axes.patches
+        assert len({to_hex(line.get_color()) for line in axes.lines}) == len(names)
+        assert len({line.get_marker() for line in axes.lines}) == len(names)
+    assert to_hex(figure.axes[0].lines[0].get_color()).upper() == STYLES["evade"].colour
+    assert "fewer than 3 runs" in figure.get_supxlabel()
     assert_fits(figure)
 
 

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 
 from evade.errors import FigureError
 from evade.evidence.figures import STYLES, save_figure, variant_style
-from evade.evidence.figures.style import house_style, new_figure
+from evade.evidence.figures.style import house_style, new_figure, styles_for
 from evade.evidence.published import METHODS
 from evade.vocabulary.variants import VARIANTS
 
@@ -66,6 +66,17 @@ def test_our_variants_look_the_same_as_the_papers_methods():
 def test_an_unknown_variant_is_labelled_with_its_name():
     assert variant_style("mine").label == "mine"
     assert variant_style("mine").colour not in {style.colour for style in STYLES.values()}
+
+
+def test_names_with_details_keep_their_variants_label_and_get_colours_of_their_own():
+    names = ["evade (quick)", "evade (minatar)", "evade", "paper:evade", "paper:simple30", "a", "b"]
+    styles = styles_for(names)
+    assert list(styles) == names
+    assert len({style.colour for style in styles.values()}) == len(names)
+    assert styles["evade"] == STYLES["evade"]
+    assert styles["evade (quick)"].label == "EVaDE-SimPLe (quick)"
+    assert styles["paper:simple30"].label == "SimPLe(30), paper"
+    assert styles["paper:simple30"].colour == STYLES["simple"].colour
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])

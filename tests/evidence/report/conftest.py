@@ -38,11 +38,12 @@ def make_report_run():
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
-    """A folder with `runs` (two of one variant, one of another with markup for a name) and their `report`."""
+    """A folder with `runs` (three of one variant, one of another with markup for a name) and their `report`."""
     folder = tmp_path_factory.mktemp("written")
     _make_report_run(folder / "runs" / "evade" / "seed-0", scores=(1.0, 3.0))
     second = _make_report_run(folder / "runs" / "evade" / "seed-1", seed=1, scores=(5.0, 7.0))
     (second.media / "game & dream.mp4").write_bytes(b"film")
+    _make_report_run(folder / "runs" / "evade" / "seed-2", seed=2, scores=(3.0, 5.0))
     _make_report_run(folder / "runs" / "<script>alert(1)<" / "script>", variant="simple", scores=(2.0, 2.0))
     write_report(read_runs([folder / "runs"]), folder / "report")
     return folder

@@ -48,7 +48,7 @@ def test_the_page_shows_headline_curve_and_table_and_makes_no_requests(report, t
     assert asked_by_page(asked) == []
     numbers = read_numbers(loaded.dom)
     assert numbers["group-1/headline/mean"].text == "4.00"
-    assert (numbers["run-3/score/mean"].text, numbers["run-3/score/standard-error"].text) == ("2.00", "0.00")
+    assert (numbers["run-4/score/mean"].text, numbers["run-4/score/standard-error"].text) == ("2.00", "0.00")
     assert re.search(r'<img src="figures/curves-1.svg"', loaded.dom)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in loaded.dom
     assert "<script" not in loaded.dom

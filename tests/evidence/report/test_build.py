@@ -7,10 +7,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from evade.errors import ProtocolMismatch, ReportError, RunError
-from evade.evidence.report import write_report
+from evade.errors import ReportError, RunError
+from evade.evidence.report import verify_report, write_report
 from evade.evidence.report.verify import read_numbers
 from evade.evidence.results import read_runs
+from evade.runs.files import read_json, write_json
 
 
 class Links(HTMLParser):
@@ -32,16 +33,20 @@ class Links(HTMLParser):
 
 def test_the_numbers_have_their_closed_form(report):
     shown = {key: float(number.value) for key, number in read_numbers((report / "index.html").read_text()).items()}
-    # Two runs with the means 2 and 6: their mean is 4 and every resample lies on 2, 4 or 6.
+    # Three runs with the means 2, 4 and 6: their mean is 4 and every resample lies between 2 and 6.
     assert [shown[f"group-1/headline/{part}"] for part in ("mean", "low", "high")] == [4, 2, 6]
     assert (shown["run-1/score/mean"], shown["run-1/score/standard-error"]) == (2, 1)
-    assert (shown["group-1/evaluate/64/mean"], shown["group-1/evaluate/64/standard-error"]) == (2, 1)
-    # One run of the other variant: the band is over its own samples, here the dreams 2 and 4.
+    # The evaluations gave half: 1, 2 and 3, whose standard error is 1 / sqrt(3).
+    evaluations = [shown[f"group-1/evaluate/64/{part}"] for part in ("mean", "standard-error")]
+    assert evaluations == pytest.approx([2, 3**-0.5])
+    # One run of the other variant, with the dreams 2 and 4: a mean, but nothing about how runs differ.
     dream = "group-2/faithfulness-dream-return/1"
-    assert (shown[f"{dream}/mean"], shown[f"{dream}/standard-error"]) == (3, 1)
+    assert shown[f"{dream}/mean"] == 3
+    assert f"{dream}/standard-error" not in shown
+    assert "group-2/headline/low" not in shown
     assert shown["group-2/faithfulness-game-return/2/mean"] == 2
-    assert shown["group-1/posterior-sigma/2/mean"] == 0.1
-    assert (shown["run-3/seconds/fit"], shown["run-3/seconds/total"]) == (3, 3)
+    assert shown["group-1/posterior-sigma/2/mean"] == pytest.approx(0.1)
+    assert (shown["run-4/seconds/fit"], shown["run-4/seconds/total"]) == (3, 3)
 
 
 def test_every_address_is_inside_the_folder_and_every_anchor_is_there(report):
@@ -86,6 +91,20 @@ def test_the_page_forbids_itself_everything_remote(report):
         assert "http" not in policy
 
 
+def test_the_last_point_of_a_curve_is_the_final_score(report):
+    shown = read_numbers((report / "index.html").read_text())
+    assert float(shown["group-1/evaluate/192/mean"].value) == float(shown["group-1/headline/mean"].value) == 4
+
+
+def test_the_dream_has_the_whole_width_of_the_page_because_it_is_three_pictures_wide(tmp_path, make_report_run):
+    folder = make_report_run(tmp_path / "run")
+    for name in ("game.mp4", "dream.mp4"):
+        (folder.media / name).write_bytes(b"film")
+    page = write_report(read_runs([tmp_path / "run"]), tmp_path / "report").read_text()
+    assert re.findall(r'<figure class="(\w+)"><video', page) == ["dream", "game"]
+    assert re.search(r"\.videos \.dream \{ grid-column: 1 / -1; max-width: none;", page)
+
+
 def test_videos_are_copied_and_figures_plotted(report):
     assert (report / "media/run-2-game & dream.mp4").read_bytes() == b"film"
     assert {path.name for path in (report / "figures").iterdir()} == {"curves-1.svg", "dreams-1.svg", "sigma-1.svg"}
@@ -114,7 +133,7 @@ def test_a_half_written_final_evaluation_is_no_score(tmp_path, make_report_run, 
     page = write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")
     shown = read_numbers(page.read_text())
     assert shown["group-1/headline/mean"].text == "2.00"
-    assert "over 2 episodes of one run" in page.read_text()
+    assert "1 run: fewer than 3 say nothing about how much runs differ" in page.read_text()
     assert "run-1/score/mean" in shown
     assert "run-2/score/mean" not in shown
     raw = read_numbers((page.parent / "episodes/group-1.html").read_text())
@@ -124,10 +143,15 @@ def test_a_half_written_final_evaluation_is_no_score(tmp_path, make_report_run, 
     assert raw["run-2/evaluate/64/raw"].text == "50"
 
 
-def test_a_single_episode_has_no_interval(tmp_path, make_report_run):
-    make_report_run(tmp_path / "run", scores=(3.0,))
-    page = write_report(read_runs([tmp_path / "run"]), tmp_path / "report").read_text()
-    assert "one episode: no interval" in page
+@pytest.mark.parametrize(("num_runs", "basis"), [(1, "1 run: fewer than 3"), (2, "2 runs: fewer"), (3, "over 3 runs")])
+def test_an_interval_is_over_three_runs_or_more(tmp_path, make_report_run, num_runs, basis):
+    for seed in range(num_runs):
+        make_report_run(tmp_path / "runs" / str(seed), seed=seed, scores=(1.0 + seed, 3.0 + seed))
+    page = write_report(read_runs([tmp_path / "runs"]), tmp_path / "report").read_text()
+    assert basis in page
+    assert ("group-1/headline/low" in read_numbers(page)) == (num_runs == 3)
+    legend = (tmp_path / "report" / "figures" / "curves-1.svg").read_text()
+    assert f"EVaDE-SimPLe ({num_runs} run" in legend
 
 
 def test_a_copy_of_a_run_is_refused_wherever_it_is_sorted(tmp_path, make_report_run):
@@ -140,13 +164,30 @@ def test_a_copy_of_a_run_is_refused_wherever_it_is_sorted(tmp_path, make_report_
     assert not (tmp_path / "report").exists()
 
 
-def test_runs_of_one_game_with_different_protocols_are_refused_wherever_they_are_sorted(tmp_path, make_report_run):
+def test_runs_of_one_game_with_different_protocols_are_in_different_sections(tmp_path, make_report_run):
     make_report_run(tmp_path / "runs" / "a", evaluation={"temperature": 1.0})
     make_report_run(tmp_path / "runs" / "b", seed=1, evaluation={"temperature": 1.0})
     make_report_run(tmp_path / "runs" / "c", variant="simple", evaluation={"temperature": 0.5})
-    with pytest.raises(ProtocolMismatch, match=r"evaluation.temperature is 1.0 in .*runs/a and 0.5 in .*runs/c"):
-        write_report(read_runs([tmp_path / "runs"]), tmp_path / "report")
-    assert not (tmp_path / "report").exists()
+    runs = read_runs([tmp_path / "runs"])
+    page = write_report(runs, tmp_path / "report").read_text()
+    assert '<h3 class="game">minatar/breakout, protocol 2</h3>' in page
+    assert "its scores mean something else: evaluation.temperature is 0.5, not 1.0." in page
+    curves = [(tmp_path / "report" / "figures" / f"curves-{number}.svg").read_text() for number in (1, 2)]
+    assert ["EVaDE-SimPLe (2 runs)" in curve for curve in curves] == [True, False]
+    assert ["SimPLe(30) (1 run)" in curve for curve in curves] == [False, True]
+    assert verify_report(runs, tmp_path / "report") > 20
+
+
+def test_presets_and_settings_are_different_groups(tmp_path, make_report_run):
+    for seed, (preset, clip) in enumerate([("quick", 0.1), ("quick", 0.2), ("minatar", 0.1)]):
+        folder = make_report_run(tmp_path / "runs" / str(seed), seed=seed)
+        config = read_json(folder.config)
+        changes = {"preset": preset, "learner": {"clip": clip}}
+        write_json(folder.config, config | {"settings": config["settings"] | changes})
+    page = write_report(read_runs([tmp_path / "runs"]), tmp_path / "report").read_text()
+    who = re.findall(r'<div class="who">(.*?)</div>', page)
+    assert who == ["EVaDE-SimPLe (minatar)", "EVaDE-SimPLe (quick, clip=0.1)", "EVaDE-SimPLe (quick, clip=0.2)"]
+    assert len(set(re.findall(r'class="card" style="--variant: (#\w+)"', page))) == 3
 
 
 def test_other_games_may_have_other_protocols(tmp_path, make_report_run):

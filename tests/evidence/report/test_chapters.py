@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evade.evidence.report import verify_report, write_report
-from evade.evidence.report.chapters import CHAPTERS, Chapter
+from evade.evidence.report.chapters import BAND, CHAPTERS, Chapter
 from evade.evidence.report.measures import measure_metric
 from evade.evidence.report.verify import read_numbers
 from evade.evidence.results import read_runs
@@ -60,7 +60,7 @@ def test_a_metric_that_is_shown_in_reports_gets_a_chapter(run, tmp_path, monkeyp
     text = sections(front.read_text())["fit-reward-accuracy"]
     assert "<h2>Reward accuracy</h2>" in text
     assert "reward accuracy (%)" in text
-    assert "Correct rewards. Mean over runs, with a band of one standard error. Healthy: above 99 %." in text
+    assert f"Correct rewards. Mean over runs, with a band of one standard error. {BAND} Healthy: above 99 %." in text
     # A share is shown as a percentage: 0.25 and 0.5 were logged.
     shown = read_numbers(front.read_text())
     assert [shown[f"group-1/fit-reward-accuracy/{i}/mean"].text for i in (1, 2)] == ["25.00", "50.00"]

@@ -30,7 +30,7 @@ def test_a_report_that_matches_its_runs_passes(runs_dir, report):
         ("index.html", "#score-192-run-1", "#score-192-run-2", "for run-1/score/mean"),
         ("index.html", 'data-key="run-1/score/mean"', "", "shows nothing for run-1/score/mean"),
         ("episodes/group-1.html", ">5 7<", ">5 8<", "shows 5 8 for run-2/score/192/raw"),
-        ("index.html", "over 2 runs", "over 9 runs", "index.html has other text, counts or settings"),
+        ("index.html", "over 3 runs", "over 9 runs", "index.html has other text, counts or settings"),
         ("figures/curves-1.svg", "<path", "<path ", "figures/curves-1.svg is another figure"),
         ("data/run-1.json", '"score": 3.0', '"score": 4.0', "data/run-1.json has other episodes"),
     ],

@@ -7,14 +7,15 @@ import pytest
 from evade.config import EvaluationConfig, fingerprint, flatten, to_document
 from evade.config.presets import build_config
 from evade.envs.settings import EnvConfig
-from evade.errors import ProtocolMismatch, RunError
+from evade.errors import RunError
 from evade.evidence.results import compare_runs, read_run, read_runs
 from evade.evidence.results.comparability import (
     AGENT_ONLY,
     EVALUATION,
-    check_comparable,
     check_distinct,
+    label_runs,
     protocol,
+    split_by_protocol,
     unexpected_differences,
 )
 from evade.runs.files import write_json
@@ -50,27 +51,65 @@ def test_what_does_not_change_the_meaning_of_a_score_may_differ(tmp_path, other)
     runs = two_runs(tmp_path, **other)
     assert runs[0].settings != runs[1].settings
     assert protocol(runs[0]) == protocol(runs[1])
-    check_comparable(runs)
+    assert [len(group.runs) for group in split_by_protocol(runs)] == [2]
     assert len(compare_runs(runs).suites) == 1
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"env": ENV | {"frame_skip": 1}}, "env.frame_skip is 1 in .* and 4 in"),
-        ({"env": ENV | {"new": {"nested": 1}}}, "env.new.nested is 1 in .* and absent in"),
-        ({"evaluation": PLAYED | {"temperature": 0.5}}, "evaluation.temperature is 0.5 in .* and 1.0 in"),
-        ({"evaluation": PLAYED | {"max_noops": None}}, "evaluation.max_noops is None in .* and 8 in"),
-        ({"evaluation": PLAYED | {"time_limit": 50}}, "evaluation.time_limit is 50 in .* and 100 in"),
-        ({"evaluation": PLAYED | {"final_episodes": 5}}, "evaluation.final_episodes is 5 in .* and 10 in"),
-        ({"evaluation": {}}, "evaluation.temperature is absent in .* and 1.0 in"),
-        ({"versions": VERSIONS | {"evaluation_version": 2}}, "evaluation_version is 2 in .* and 1 in"),
-        ({"versions": VERSIONS | {"preprocessing_version": 2}}, "preprocessing_version is 2 in .* and 1 in"),
+        ({"env": ENV | {"frame_skip": 1}}, "env.frame_skip is 1, not 4"),
+        ({"env": ENV | {"new": {"nested": 1}}}, "env.new.nested is 1, not absent"),
+        ({"evaluation": PLAYED | {"temperature": 0.5}}, "evaluation.temperature is 0.5, not 1.0"),
+        ({"evaluation": PLAYED | {"max_noops": None}}, "evaluation.max_noops is None, not 8"),
+        ({"evaluation": PLAYED | {"time_limit": 50}}, "evaluation.time_limit is 50, not 100"),
+        ({"evaluation": PLAYED | {"final_episodes": 5}}, "evaluation.final_episodes is 5, not 10"),
+        ({"versions": VERSIONS | {"evaluation_version": 2}}, "evaluation_version is 2, not 1"),
+        ({"versions": VERSIONS | {"preprocessing_version": 2}}, "preprocessing_version is 2, not 1"),
     ],
 )
-def test_what_changes_the_meaning_of_a_score_is_refused_and_named(tmp_path, other, message):
-    with pytest.raises(ProtocolMismatch, match=message):
-        check_comparable(two_runs(tmp_path, **other))
+def test_runs_whose_scores_mean_something_else_are_kept_apart_and_the_difference_is_named(tmp_path, other, message):
+    make_finished(tmp_path, "simple", "minatar/breakout", 1, 1.0, env=ENV, evaluation=PLAYED)
+    first, second = split_by_protocol(two_runs(tmp_path, **other))
+    assert [run.variant for run in first.runs] == ["simple", "simple"]
+    assert [run.variant for run in second.runs] == ["evade"]
+    assert (first.difference, second.difference) == ("", message)
+
+
+def test_runs_of_one_variant_with_other_settings_are_told_apart_by_them(tmp_path):
+    def labels(*documents):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        for seed, document in enumerate(documents):
+            make_finished(folder, document.pop("variant", "evade"), "minatar/breakout", seed, 1.0, **document)
+        return label_runs(sorted(read_runs([folder]), key=lambda run: run.seed))
+
+    assert labels({}, {}) == ["evade", "evade"]
+    assert labels({"preset": "quick"}, {"preset": "minatar"}) == ["evade (quick)", "evade (minatar)"]
+    clips = [{"learner": {"clip": clip, "epochs": 2}} for clip in (0.1, 0.2)]
+    assert labels(*clips) == ["evade (clip=0.1)", "evade (clip=0.2)"]
+    # A variant whose own runs agree keeps its plain name.
+    assert labels({"variant": "simple", "preset": "quick"}, {}) == ["simple", "evade"]
+    many = [{"learner": dict.fromkeys("abc", value)} for value in (1, 2)]
+    one, other = labels(*many)
+    assert one != other
+    assert one.startswith("evade (settings ")
+
+
+def test_quick_runs_are_compared_beside_the_preset_they_are_made_of(tmp_path):
+    runs = [
+        settings_run(tmp_path / f"{preset}-{variant}", build_config(preset, variant))
+        for preset in ("quick", "minatar")
+        for variant in ("simple", "evade")
+    ]
+    comparison = compare_runs([*runs, settings_run(tmp_path / "smoke", build_config("smoke", "evade"))], "simple")
+    main, smoke = comparison.suites
+    assert list(main.raw) == ["simple (minatar)", "simple (quick)", "evade (minatar)", "evade (quick)"]
+    assert main.pair_with("simple")[0] == {
+        "evade (minatar)": "simple (minatar)",
+        "evade (quick)": "simple (quick)",
+    }
+    assert (smoke.title, list(smoke.raw)) == ("MinAtar, protocol 2", ["evade"])
+    assert any("protocol 2 is kept apart" in note and str(tmp_path / "smoke") in note for note in comparison.notes)
 
 
 def test_the_names_are_those_of_the_settings():
@@ -85,7 +124,7 @@ def test_variants_games_and_seeds_of_one_preset_compare_without_a_note(tmp_path)
     ]
     layers = [flatten(run.settings)["world_model.reward.event_layers"] for run in runs]
     assert layers == [[], ["translation", "weighting", "interaction"]]
-    check_comparable(runs)
+    assert len(split_by_protocol(runs)) == 1
     check_distinct(runs)
     assert unexpected_differences(runs) == {}
 

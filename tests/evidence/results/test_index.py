@@ -84,7 +84,7 @@ def test_a_kill_in_the_middle_leaves_the_old_content(runs_dir, tmp_path):
     # More than SQLite's cache holds, so that the file itself is half written when the process dies.
     make_finished(runs_dir, "evade", "minatar/asterix", 5, 1.0, metrics=many_numbers(40_000))
     size = database.stat().st_size
-    command = [sys.executable, "-m", "evade", "index", "--runs-dir", str(runs_dir), "--database", str(database)]
+    command = [sys.executable, "-m", "evade", "index", str(runs_dir), "--database", str(database)]
     killed = subprocess.run(command, env=os.environ | {"EVADE_FAILPOINT": "index:run:2"}, timeout=60, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert database.stat().st_size > size
@@ -100,7 +100,7 @@ def test_an_error_in_the_middle_leaves_the_old_content(runs_dir, tmp_path):
     before = contents(database)
     scores = runs_dir / "minatar-breakout" / "simple" / "seed-0" / "scores.jsonl"
     scores.write_text("{broken\n" + scores.read_text())
-    assert main(["index", "--runs-dir", str(runs_dir), "--database", str(database)]) == 2
+    assert main(["index", str(runs_dir), "--database", str(database)]) == 2
     assert contents(database) == before
 
 
@@ -133,6 +133,6 @@ def test_an_index_that_is_not_there_is_not_made_by_asking(tmp_path):
 
 
 def test_the_command_puts_the_index_beside_the_runs(runs_dir, capsys):
-    assert main(["index", "--runs-dir", str(runs_dir)]) == 0
+    assert main(["index", str(runs_dir)]) == 0
     assert capsys.readouterr().out == f"{runs_dir / 'index.sqlite'}: 3 runs\n"
     assert len(query_runs(runs_dir / "index.sqlite")) == 3

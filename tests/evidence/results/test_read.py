@@ -84,7 +84,7 @@ def test_the_runs_command_shows_the_score_of_finished_runs_only(tmp_path, capsys
         folder = make_run(tmp_path / name)
         write_json(folder.status, {"status": status, "iteration": 2, "iterations": 3, "real_steps": 64, "score": score})
     make_run(tmp_path / "new")
-    assert main(["runs", "--runs-dir", str(tmp_path)]) == 0
+    assert main(["runs", str(tmp_path)]) == 0
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
     assert [row for row in rows if row] == [
         ["done", "finished", "2/3", "64", "2.25 ± 0.50", "0.25"],

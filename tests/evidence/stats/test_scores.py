@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evade.errors import ScoreError
-from evade.evidence.stats.scores import check_same_games, check_scores, has_spread, pool_scores
+from evade.evidence.stats.scores import check_same_games, check_scores, has_enough_runs, pool_scores
 
 
 def test_games_come_back_in_alphabetical_order():
@@ -37,6 +37,6 @@ def test_a_pool_weighs_games_alike_however_many_runs_they_have():
 
 
 def test_one_game_with_a_second_run_is_enough_for_a_spread():
-    assert has_spread({"a": [1.0], "b": [1.0, 1.0]})
-    assert not has_spread({"a": [1.0], "b": [2.0]})
-    assert not has_spread({})
+    assert has_enough_runs({"a": [1.0, 1.0, 1.0], "b": [1.0, 1.0, 1.0]})
+    assert not has_enough_runs({"a": [1.0, 1.0, 1.0], "b": [1.0, 2.0]})
+    assert not has_enough_runs({})

@@ -6,9 +6,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import COLUMN_WIDTH, FAINT, INK, house_style, name_rows, new_figure, variant_style
+from evade.evidence.figures.style import (
+    COLUMN_WIDTH,
+    FAINT,
+    INK,
+    PAPER,
+    VariantStyle,
+    house_style,
+    name_rows,
+    new_figure,
+    styles_for,
+)
+from evade.evidence.published import METHODS
 from evade.evidence.stats import Interval, Metric, Scores, aggregate, bootstrap_intervals
-from evade.evidence.stats.scores import has_spread
+from evade.evidence.stats.scores import MIN_RUNS, has_enough_runs
 
 TITLES: Mapping[Metric, str] = {
     "mean": "Mean",
@@ -29,8 +40,8 @@ def plot_aggregates(
 ) -> Figure:
     """Plot each aggregate as a line inside its 95 % interval.
 
-    A variant with one score per game has no interval: it is plotted as its marker, and left out of the panels of IQM
-    and optimality gap, which need single runs.
+    A variant with fewer than three runs of a game has no interval and is plotted as its marker. A method of which only
+    means are published is also left out of the panels of IQM and optimality gap, which need single runs.
 
     Args:
         methods: normalised scores by variant, plotted from top to bottom.
@@ -44,44 +55,52 @@ def plot_aggregates(
     intervals = {
         name: bootstrap_intervals(scores, metrics, num_resamples=num_resamples, seed=seed)
         for name, scores in methods.items()
-        if has_spread(scores)
+        if has_enough_runs(scores)
     }
+    styles = styles_for(list(methods))
     columns = min(2, len(metrics))
     rows = -(-len(metrics) // columns)
     with house_style():
-        figure = new_figure(COLUMN_WIDTH, rows * (0.5 + 0.15 * len(methods)) + 0.2)
+        figure = new_figure(COLUMN_WIDTH, rows * (0.5 + 0.15 * len(methods)) + 0.3)
         panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
         for axes, metric in zip(panels.flat, metrics, strict=False):
             for row, (name, scores) in enumerate(methods.items()):
                 value = aggregate(scores, metric)
                 if name in intervals:
-                    _plot_bar(axes, row, name, value, intervals[name][metric])
-                elif metric in ("mean", "median"):
-                    style = variant_style(name)
-                    axes.plot(value, row, marker=style.marker, color=style.colour, markersize=4)
+                    _plot_bar(axes, row, styles[name], value, intervals[name][metric])
+                elif metric in ("mean", "median") or not _is_published_mean(name, scores):
+                    axes.plot(value, row, marker=styles[name].marker, color=styles[name].colour, markersize=4)
                 else:
                     _note_absence(axes, row)
-            _finish(axes, TITLES[metric], list(methods))
+            _finish(axes, TITLES[metric], [style.label for style in styles.values()])
         for axes in panels.flat[len(metrics) :]:
             axes.set_visible(False)
-        figure.supxlabel(axis_label, fontsize=7)
+        few = [name for name in methods if name not in intervals]
+        rule = f"marker: fewer than {MIN_RUNS} runs of a game, no interval" if few else ""
+        figure.supxlabel("\n".join(filter(None, [axis_label, rule])), fontsize=7)
     return figure
 
 
-def _plot_bar(axes: Axes, row: int, name: str, value: float, interval: Interval) -> None:
-    colour = variant_style(name).colour
+def _is_published_mean(name: str, scores: Scores) -> bool:
+    """Whether these are printed means of a method, not runs."""
+    is_published = name.startswith(PAPER) or name in METHODS
+    return is_published and all(len(runs) == 1 for runs in scores.values())
+
+
+def _plot_bar(axes: Axes, row: int, style: VariantStyle, value: float, interval: Interval) -> None:
+    colour = style.colour
     axes.barh(row, interval.high - interval.low, left=interval.low, height=0.62, color=colour, alpha=0.75)
     axes.vlines(value, row - 0.31, row + 0.31, color=INK, linewidth=1.2)
 
 
 def _note_absence(axes: Axes, row: int) -> None:
     across = axes.get_yaxis_transform()
-    axes.text(0.02, row, "no single runs", transform=across, va="center", color=FAINT, fontsize=5.5)
+    axes.text(0.02, row, "only means published", transform=across, va="center", color=FAINT, fontsize=5.5)
 
 
-def _finish(axes: Axes, title: str, names: list[str]) -> None:
+def _finish(axes: Axes, title: str, labels: list[str]) -> None:
     axes.set_title(title)
-    name_rows(axes, [variant_style(name).label for name in names])
+    name_rows(axes, labels)
     axes.locator_params(axis="x", nbins=4)
     axes.use_sticky_edges = False
     axes.margins(x=0.1)

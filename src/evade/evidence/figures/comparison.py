@@ -1,5 +1,6 @@
 """The figures of a comparison of our runs: the paper's figures, one set per suite that has a scale."""
 
+import re
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
@@ -13,8 +14,7 @@ from evade.evidence.figures.profiles import plot_profiles
 from evade.evidence.figures.style import FigureFormat, save_figure
 from evade.evidence.results.compare import Comparison
 from evade.evidence.results.suites import SuiteScores
-from evade.evidence.stats import Scores
-from evade.evidence.stats.scores import has_spread
+from evade.evidence.stats.scores import has_enough_runs
 
 
 def save_comparison_figures(
@@ -22,7 +22,7 @@ def save_comparison_figures(
 ) -> list[Path]:
     """Save every possible figure into a folder, which is created if missing, and return their paths.
 
-    Profiles need two runs of some game; the improvement over the baseline needs two runs of every game of both.
+    Profiles and the improvement over the baseline need three runs of every game.
 
     Raises:
         FigureError: no game has a normalised score, or a file cannot be written.
@@ -37,21 +37,21 @@ def save_comparison_figures(
 
 def _plot_suite(comparison: Comparison, scores: SuiteScores, seed: int) -> Iterator[tuple[str, Figure]]:
     """Plot each figure of one suite, with its file name."""
-    suite, scale = scores.suite.name, scores.suite.scale
+    suite, scale = scores.file_name, scores.suite.scale
     label = scale[0].upper() + scale[1:]
     yield f"{suite}-aggregates", plot_aggregates(scores.normalised, axis_label=label, seed=seed)
-    spread = {variant: games for variant, games in scores.normalised.items() if has_spread(games)}
+    spread = {variant: games for variant, games in scores.normalised.items() if has_enough_runs(games)}
     if spread:
         best = max(max(runs) for games in spread.values() for runs in games.values())
         highest = min(2.0, max(0.5, ceil(2 * best) / 2))
         yield f"{suite}-profile", plot_profiles(spread, highest=highest, axis_label=label, seed=seed)
-    for variant in scores.raw:
-        mine, other = scores.shared(variant, comparison.baseline or "")
-        if variant != comparison.baseline and mine and _is_repeated(mine) and _is_repeated(other):
-            names = (variant, str(comparison.baseline))
-            figure = plot_improvement(mine, other, names, axis_label=scale, seed=seed)
-            yield f"{suite}-improvement-{variant}", figure
+    for variant, baseline in scores.pair_with(comparison.baseline or "")[0].items():
+        mine, other = scores.shared(variant, baseline)
+        if has_enough_runs(mine) and has_enough_runs(other):
+            figure = plot_improvement(mine, other, (variant, baseline), axis_label=scale, seed=seed)
+            yield f"{suite}-improvement-{_file_name(variant)}", figure
 
 
-def _is_repeated(scores: Scores) -> bool:
-    return all(len(runs) > 1 for runs in scores.values())
+def _file_name(label: str) -> str:
+    """`evade (clip=0.2)` as `evade-clip-0.2`."""
+    return re.sub(r"[^\w.]+", "-", label).strip("-")

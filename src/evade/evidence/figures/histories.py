@@ -7,15 +7,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, variant_style
+from evade.evidence.figures.style import COLUMN_WIDTH, VariantStyle, house_style, new_figure
 
 
 class History(NamedTuple):
     """One line of the figure."""
 
     label: str
-    variant: str
-    """The variant whose colour and marker it has."""
+    style: VariantStyle
+    """Its colour and marker."""
     places: Sequence[int]
     mean: Sequence[float]
     standard_error: Sequence[float]
@@ -25,14 +25,14 @@ class History(NamedTuple):
 
 
 def plot_histories(histories: Sequence[History], *, title: str, x_label: str, y_label: str) -> Figure:
-    """Plot each line in its variant's colour with a band of one standard error to either side."""
+    """Plot each line in its colour with a band of one standard error to either side."""
     if not any(line.places for line in histories):
         raise FigureError("there is nothing to plot: give at least one line with one point.")
     with house_style():
         figure = new_figure(COLUMN_WIDTH, 2.4)
         axes = figure.subplots()
         for line in histories:
-            style = variant_style(line.variant)
+            style = line.style
             pattern = (0, (2, 1.5)) if line.faint else style.line
             low = [mean - error for mean, error in zip(line.mean, line.standard_error, strict=True)]
             high = [mean + error for mean, error in zip(line.mean, line.standard_error, strict=True)]

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from evade.evidence.figures.style import COLUMN_WIDTH, INK, house_style, name_rows, new_figure, variant_style
+from evade.evidence.figures.style import COLUMN_WIDTH, INK, house_style, name_rows, new_figure, styles_for
 from evade.evidence.stats import Interval, Scores, bootstrap_difference, estimate
 from evade.evidence.stats.scores import check_same_games
 
@@ -31,7 +31,7 @@ def plot_improvement(
     check_same_games(first, second)
     gains = {game: estimate(first[game]).mean - estimate(second[game]).mean for game in first}
     games = sorted(gains, key=gains.__getitem__, reverse=True)
-    ahead, behind = (variant_style(name) for name in names)
+    ahead, behind = styles_for(names).values()
     with house_style():
         figure = new_figure(COLUMN_WIDTH, 0.7 + 0.125 * len(games))
         axes = figure.subplots()

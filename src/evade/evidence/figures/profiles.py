@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, variant_style
+from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, styles_for
 from evade.evidence.stats import Scores, profile_with_band
 
 
@@ -21,7 +21,7 @@ def plot_profiles(
     """Plot one decreasing line per variant with its 95 % band; higher is better.
 
     Args:
-        methods: normalised scores by variant; each needs at least two runs of some game.
+        methods: normalised scores by variant; each needs several runs of some game.
         highest: the right end of the score axis.
         axis_label: the label of the score axis.
         num_resamples: bootstrap resamples.
@@ -33,8 +33,9 @@ def plot_profiles(
     with house_style():
         figure = new_figure(COLUMN_WIDTH, 2.2)
         axes = figure.subplots()
+        styles = styles_for(list(methods))
         for name, scores in methods.items():
-            style = variant_style(name)
+            style = styles[name]
             profile = profile_with_band(scores, thresholds, num_resamples=num_resamples, seed=seed)
             axes.fill_between(thresholds, profile.low, profile.high, color=style.colour, alpha=0.13, linewidth=0)
             axes.plot(thresholds, profile.share, color=style.colour, linestyle=style.line, label=style.label)

@@ -97,9 +97,40 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
+SPARE_COLOURS = ("#6A3D9A", "#17BECF", "#8C564B", "#B2182B", "#117733", "#332288", "#BCBD22", "#7F7F7F")
+"""For names that have no colour of their own, or whose colour is taken."""
+SPARE_MARKERS = "hpP*Xd<>"
+
+PAPER = "paper:"
+
+
 def variant_style(variant: str) -> VariantStyle:
-    """The style of a variant or method; an unknown one is grey and labelled with its name."""
-    return STYLES.get(variant, VariantStyle(variant, "#7F7F7F", "h", "-"))
+    """The style of one variant or method; an unknown one has the first spare colour and its name as label."""
+    return styles_for([variant])[variant]
+
+
+def styles_for(names: Sequence[str]) -> dict[str, VariantStyle]:
+    """Styles for the names of one figure, no two of one colour as long as there are spare ones.
+
+    A name is a variant or method, also with a prefix, `paper:simple30`, or details, `evade (quick)`. It has the style
+    of its variant unless another name has it: first plain ones, then in the order of the figure.
+    """
+    styles: dict[str, VariantStyle] = {}
+    for name in sorted(dict.fromkeys(names), key=lambda name: name not in STYLES):
+        variant, *details = name.removeprefix(PAPER).partition(" (")
+        known = STYLES.get(variant)
+        label = (known.label if known else variant) + "".join(details)
+        label = f"{label}, paper" if name.startswith(PAPER) else label
+        taken = {style.colour for style in styles.values()}
+        if known and known.colour not in taken:
+            styles[name] = known._replace(label=label)
+        else:
+            number = len(styles)
+            free = [colour for colour in SPARE_COLOURS if colour not in taken]
+            colour = free[0] if free else SPARE_COLOURS[number % len(SPARE_COLOURS)]
+            line = known.line if known else "-"
+            styles[name] = VariantStyle(label, colour, SPARE_MARKERS[number % len(SPARE_MARKERS)], line)
+    return {name: styles[name] for name in names}
 
 
 @contextmanager

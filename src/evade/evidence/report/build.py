@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from evade.errors import ReportError
-from evade.evidence.figures import save_figure, variant_style
+from evade.evidence.figures import save_figure
 from evade.evidence.report.chapters import fill_chapters, list_measures, plot_picture
 from evade.evidence.report.groups import Entry, Group, arrange
 from evade.evidence.report.measures import Measure
@@ -25,7 +25,6 @@ def write_report(runs: Sequence[RunResult], folder: Path) -> Path:
     """Write the report into a folder, replacing the files of an earlier report, and return the front page.
 
     Raises:
-        ProtocolMismatch: runs of one game were evaluated by different protocols.
         RunError: a run is given twice.
         ReportError: the folder is a run, or cannot be written.
     """
@@ -51,7 +50,6 @@ def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["style_of"] = variant_style
     files = {entry.data: encode_json(_raw(entry.run)) for group in groups for entry in group.entries}
     episodes = environment.get_template("episodes.html.j2")
     for group in groups:
@@ -106,6 +104,7 @@ def _front(groups: Sequence[Group]) -> dict[str, Any]:
     return {
         "headlines": [(group, headline(group)) for group in groups],
         "games": list(dict.fromkeys(group.game for group in groups)),
+        "sections": list(dict.fromkeys(group.section for group in groups)),
         "chapters": fill_chapters(groups),
         "runs": runs,
         "phases": list(dict.fromkeys(phase for run in runs for phase in run["entry"].run.seconds)),

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure
 
-from evade.evidence.figures import variant_style
+from evade.evidence.figures import VariantStyle
 from evade.evidence.figures.histories import History, plot_histories
 from evade.evidence.report.groups import Group
 from evade.evidence.report.measures import EVALUATIONS, FINAL, Measure, as_title, measure_metric, metric_key, with_unit
 from evade.evidence.report.numbers import Point, history
+from evade.evidence.stats.scores import MIN_RUNS
 from evade.vocabulary.metrics import METRICS, Metric, describe
 
 
@@ -22,16 +23,16 @@ class Line:
     """One line of a figure."""
 
     label: str
-    variant: str
+    style: VariantStyle
     points: list[Point]
     faint: bool
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure: all variants of a game."""
+    """One figure: all variants of a game and protocol."""
 
-    game: str
+    title: str
     axis: str
     file: str
     """Its path in the report's folder."""
@@ -54,13 +55,16 @@ class Chapter:
     pictures: tuple[Picture, ...] = ()
 
 
+BAND = f"Fewer than {MIN_RUNS} runs have no band: they do not show how much runs differ."
+"""The end of every text about a band."""
+
 CHAPTERS = (
     Chapter(
         "curves",
         "Learning curves",
         with_unit("evaluate/score"),
-        "The scores of the evaluations during training: mean over runs, with a band of one standard error; for a "
-        "single run, over its episodes.",
+        f"The scores of the evaluations during training and, as the last point, of the final one: mean over runs, with "
+        f"a band of one standard error. {BAND}",
         (EVALUATIONS,),
     ),
     Chapter(
@@ -69,7 +73,7 @@ CHAPTERS = (
         f"clipped return ({describe('faithfulness/dream_return').unit})",
         "The clipped reward that the policy collects within the dream's horizon from the same start states, in the "
         "game and in the dream. The two are directly comparable: a dream far above the game means that the policy "
-        "exploits errors of the world model.",
+        f"exploits errors of the world model. Mean over runs. {BAND}",
         (
             measure_metric("faithfulness/dream_return", short="dream"),
             measure_metric("faithfulness/game_return", short="game"),
@@ -80,7 +84,7 @@ CHAPTERS = (
         "Sigma over time",
         with_unit("posterior/sigma"),
         "The width of the posterior over the event layers' weights at each draw: mean sigma over layers and runs, with "
-        "a band of one standard error.",
+        f"a band of one standard error. {BAND}",
         (measure_metric("posterior/sigma"),),
     ),
 )
@@ -110,44 +114,47 @@ def fill_chapters(groups: Sequence[Group]) -> list[Chapter]:
 def plot_picture(chapter: Chapter, picture: Picture) -> Figure:
     """Plot one picture of a chapter."""
     lines = [_history(line) for line in picture.lines]
-    return plot_histories(lines, title=picture.game, x_label=picture.axis, y_label=chapter.unit)
+    return plot_histories(lines, title=picture.title, x_label=picture.axis, y_label=chapter.unit)
 
 
 def _metric_chapter(metric: Metric) -> Chapter:
     name = metric.name
     healthy = f" Healthy: {metric.healthy}." if metric.healthy else ""
     meaning = as_title(metric.meaning or f"the metric {name}")
-    text = f"{meaning}. Mean over runs, with a band of one standard error.{healthy}"
+    text = f"{meaning}. Mean over runs, with a band of one standard error. {BAND}{healthy}"
     return Chapter(metric_key(name), as_title(metric.label), with_unit(name), text, (measure_metric(name),))
 
 
 def _pictures(chapter: Chapter, groups: Sequence[Group]) -> list[Picture]:
     pictures = []
-    for index, game in enumerate(dict.fromkeys(group.game for group in groups), start=1):
-        members = [group for group in groups if group.game == game]
+    for index, section in enumerate(dict.fromkeys(group.section for group in groups), start=1):
+        members = [group for group in groups if group.section == section]
         if lines := _lines(chapter.measures, members):
             file = f"figures/{chapter.key}-{index}.svg"
-            pictures.append(Picture(game, chapter.measures[0].axis, file, lines))
+            pictures.append(Picture(section.title, chapter.measures[0].axis, file, lines))
     return pictures
 
 
 def _lines(measures: Sequence[Measure], groups: Sequence[Group]) -> list[Line]:
-    several_presets = len({group.preset for group in groups}) > 1
     lines = []
     for group in groups:
-        name = variant_style(group.variant).label + (f" ({group.preset})" if several_presets else "")
         for measure in measures:
-            label = f"{name}, {measure.short}" if measure.short else name
-            lines.append(Line(label, group.variant, history(group, measure), faint=measure is not measures[0]))
+            name = f"{group.style.label}, {measure.short}" if measure.short else group.style.label
+            lines.append(Line(name, group.style, history(group, measure), faint=measure is not measures[0]))
     return [line for line in lines if line.points]
 
 
 def _history(line: Line) -> History:
     return History(
-        line.label,
-        line.variant,
+        f"{line.label} ({_count_runs(line)})",
+        line.style,
         [point.place for point in line.points],
         [point.mean.value for point in line.points],
         [point.error.value if point.error else 0.0 for point in line.points],
         line.faint,
     )
+
+
+def _count_runs(line: Line) -> str:
+    most = max(point.num_runs for point in line.points)
+    return f"{most} run{'' if most == 1 else 's'}"

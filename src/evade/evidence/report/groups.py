@@ -1,4 +1,4 @@
-"""The runs of a report: checked, numbered and grouped by game, preset and variant."""
+"""The runs of a report: checked, numbered and grouped by game, protocol, preset, variant and other settings."""
 
 import os
 from collections.abc import Sequence
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from evade.evidence.figures.style import VariantStyle, styles_for
 from evade.evidence.results import RunResult
-from evade.evidence.results.comparability import check_comparable, check_distinct
+from evade.evidence.results.comparability import check_distinct, label_runs, split_by_protocol
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,37 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Section:
+    """A game and a protocol: what is shown side by side."""
+
+    game: str
+    protocol: int
+    """1 for the protocol of most runs of the game; others are counted from 2."""
+    difference: str
+    """How the protocol differs from the first one; empty for the first."""
+
+    @property
+    def title(self) -> str:
+        """The game, with the number of the protocol if it is not the first."""
+        return self.game + (f", protocol {self.protocol}" if self.protocol > 1 else "")
+
+
+@dataclass(frozen=True)
 class Group:
-    """The runs of one game, preset and variant, over which means are taken."""
+    """The runs over which means are taken: one section, preset, variant and recipe."""
 
     key: str
-    game: str
+    section: Section
     preset: str
-    variant: str
+    label: str
+    """The variant, with what tells it apart from others of the section."""
+    style: VariantStyle
     entries: tuple[Entry, ...]
+
+    @property
+    def game(self) -> str:
+        """The game's name."""
+        return self.section.game
 
     @property
     def page(self) -> str:
@@ -43,20 +67,28 @@ class Group:
 
 
 def arrange(runs: Sequence[RunResult]) -> list[Group]:
-    """Check, number and group the runs.
+    """Check, number and group the runs. Runs of one game that were evaluated differently are in different sections.
 
     Raises:
-        ProtocolMismatch: runs of one game were evaluated by different protocols.
         RunError: a run is given twice.
     """
     ordered = sorted(runs, key=lambda run: (run.game, run.preset, run.variant, run.seed, run.folder.path))
     check_distinct(ordered)
-    for _, same_game in groupby(ordered, key=lambda run: run.game):
-        check_comparable(list(same_game))
     shared = Path(os.path.commonpath([run.folder.path.absolute().parent for run in runs]))
-    entries = [
-        Entry(f"run-{index}", str(run.folder.path.absolute().relative_to(shared)), run)
-        for index, run in enumerate(ordered, start=1)
-    ]
-    grouped = groupby(entries, key=lambda entry: (entry.run.game, entry.run.preset, entry.run.variant))
-    return [Group(f"group-{index}", *names, tuple(group)) for index, (names, group) in enumerate(grouped, start=1)]
+    groups: list[Group] = []
+    num_entries = 0
+    for game, same_game in groupby(ordered, key=lambda run: run.game):
+        for protocol, found in enumerate(split_by_protocol(list(same_game)), start=1):
+            labelled: dict[tuple[str, str], list[RunResult]] = {}
+            for run, label in zip(found.runs, label_runs(found.runs), strict=True):
+                labelled.setdefault((run.preset, label), []).append(run)
+            styles = styles_for([label for _, label in labelled])
+            for (preset, label), members in labelled.items():
+                entries = tuple(
+                    Entry(f"run-{index}", str(run.folder.path.absolute().relative_to(shared)), run)
+                    for index, run in enumerate(members, start=num_entries + 1)
+                )
+                num_entries += len(members)
+                section = Section(game, protocol, found.difference)
+                groups.append(Group(f"group-{len(groups) + 1}", section, preset, label, styles[label], entries))
+    return groups

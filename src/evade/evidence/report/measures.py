@@ -65,9 +65,9 @@ def _evaluations(run: RunResult) -> Samples:
     for row in run.episodes:
         if row.purpose == "evaluate":
             samples.setdefault(row.real_steps, []).append(row.score)
-    return samples
+    return samples | _final_scores(run)
 
 
 # Scores come from scores.jsonl, which has every episode; the metrics evaluate/score and score/score are their means.
 FINAL = Measure("score", "Final evaluation", "real steps", _final_scores)
-EVALUATIONS = Measure("evaluate", "Evaluations during training", "real steps", _evaluations)
+EVALUATIONS = Measure("evaluate", "Evaluations during training and the final one", "real steps", _evaluations)

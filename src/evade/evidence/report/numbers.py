@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from evade.evidence.report.groups import Entry, Group
 from evade.evidence.report.measures import FINAL, Measure
 from evade.evidence.stats import bootstrap_intervals, estimate
+from evade.evidence.stats.scores import MIN_RUNS
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Point:
     place: int
     mean: Number
     error: Number | None
-    """Standard error over runs, or over the samples of a single run; None for a single sample."""
+    """Standard error over runs; None for too few."""
     num_runs: int
 
 
@@ -50,7 +51,7 @@ class Headline:
     low: Number | None
     high: Number | None
     basis: str
-    """What the interval was computed over."""
+    """What the interval was computed over, or why there is none."""
 
 
 def summarise(key: str, values: Sequence[float], source: str) -> tuple[Number, Number | None]:
@@ -66,16 +67,15 @@ def headline(group: Group) -> Headline | None:
     if not finals:
         return None
     means = [estimate(scores).mean for scores in finals]
-    basis = f"over {len(means)} runs" if len(means) > 1 else f"over {len(finals[0])} episodes of one run"
-    resampled = means if len(means) > 1 else list(finals[0])
     source = f"{group.page}#{FINAL.key}"
     key = f"{group.key}/headline"
     mean = Number(f"{key}/mean", estimate(means).mean, source)
-    if len(resampled) < 2:
-        return Headline(mean, None, None, "one episode: no interval")
-    low, high = bootstrap_intervals({group.game: resampled}, ["mean"])["mean"]
+    if len(means) < MIN_RUNS:
+        number = f"{len(means)} run{'' if len(means) == 1 else 's'}"
+        return Headline(mean, None, None, f"{number}: fewer than {MIN_RUNS} say nothing about how much runs differ")
+    low, high = bootstrap_intervals({group.game: means}, ["mean"])["mean"]
     ends = [Number(f"{key}/{name}", value, source, mean.value) for name, value in (("low", low), ("high", high))]
-    return Headline(mean, ends[0], ends[1], basis)
+    return Headline(mean, ends[0], ends[1], f"over {len(means)} runs")
 
 
 def history(group: Group, measure: Measure) -> list[Point]:
@@ -83,11 +83,10 @@ def history(group: Group, measure: Measure) -> list[Point]:
     found = [samples for entry in group.entries if (samples := measure.read(entry.run))]
     points = []
     for place in sorted({place for samples in found for place in samples}):
-        raw = [samples[place] for samples in found if place in samples]
-        values = [estimate(each).mean for each in raw] if len(raw) > 1 else raw[0]
+        values = [estimate(samples[place]).mean for samples in found if place in samples]
         key = f"{group.key}/{measure.key}/{place}"
         mean, error = summarise(key, values, f"{group.page}#{measure.key}-{place}")
-        points.append(Point(place, mean, error, len(raw)))
+        points.append(Point(place, mean, error if len(values) >= MIN_RUNS else None, len(values)))
     return points
 
 

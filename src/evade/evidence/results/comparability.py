@@ -1,14 +1,17 @@
 """Which runs may be compared: the settings and versions that decide what a score means, and copies of one run.
 
-Scores compare if the games, their preprocessing and the final evaluation are the same. All other settings say how an
-agent learns: that is what a comparison is about, so they may differ.
+Scores compare if the games, their preprocessing and the final evaluation are the same; runs of other protocols are kept
+apart. All other settings say how an agent learns: that is what a comparison is about, so they may differ. Runs of one
+variant that differ in them get different labels.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from evade.config import flatten
-from evade.errors import ProtocolMismatch, RunError
+from evade.errors import RunError
 from evade.evidence.results.read import RunResult
 
 EVALUATION = ("temperature", "max_noops", "time_limit", "final_episodes")
@@ -30,6 +33,9 @@ EXPECTED = (
 )
 """Settings, or sections with a dot at the end, in which compared runs may differ without a note."""
 
+MOST_DETAILS = 2
+"""Settings that a label lists; more are shortened to a hash."""
+
 
 def protocol(run: RunResult) -> dict[str, Any]:
     """The settings (`section.field`) and versions that must be equal for two scores to be compared.
@@ -46,17 +52,50 @@ def protocol(run: RunResult) -> dict[str, Any]:
     }
 
 
-def check_comparable(runs: Sequence[RunResult]) -> None:
-    """Raise a `ProtocolMismatch` that lists every difference unless all runs have the same protocol."""
-    differing = find_differing({str(run.folder.path): protocol(run) for run in runs})
-    if differing:
-        found = [
-            f"{name} is " + " and ".join(f"{value} in {path}" for value, path in values.items())
-            for name, values in differing.items()
-        ]
-        raise ProtocolMismatch(
-            f"runs with different protocols cannot be compared: {'; '.join(found)}. Compare them separately."
-        )
+@dataclass(frozen=True)
+class ProtocolGroup:
+    """Runs whose scores may be compared with each other."""
+
+    runs: tuple[RunResult, ...]
+    difference: str
+    """How its protocol differs from that of the first group; empty for the first."""
+
+
+def split_by_protocol(runs: Sequence[RunResult]) -> list[ProtocolGroup]:
+    """Split runs into groups of one protocol each: the one with most runs first, then that with most games per run."""
+    found: dict[str, list[RunResult]] = {}
+    for run in runs:
+        found.setdefault(repr(sorted(protocol(run).items())), []).append(run)
+    groups = sorted(found.values(), key=lambda group: (len(group), len(group[0].final_scores)), reverse=True)
+    return [ProtocolGroup(tuple(group), _describe_difference(groups[0][0], group[0])) for group in groups]
+
+
+def _describe_difference(first: RunResult, other: RunResult) -> str:
+    differing = find_differing({"first": protocol(first), "other": protocol(other)})
+    return "; ".join(
+        f"{name} is {ours}, not {usual}" for name, (usual, ours) in ((n, tuple(v)) for n, v in differing.items())
+    )
+
+
+def label_runs(runs: Sequence[RunResult]) -> list[str]:
+    """The variant of each run; where runs of one variant differ in other settings, with what tells them apart.
+
+    For instance `evade (quick)` and `evade (minatar)`, or `evade (clip=0.2)`; with more than two such settings,
+    `evade (settings 3fa9c1)`.
+    """
+    return [_label(run, [other for other in runs if other.variant == run.variant]) for run in runs]
+
+
+def _label(run: RunResult, same_variant: Sequence[RunResult]) -> str:
+    same_preset = [other for other in same_variant if other.preset == run.preset]
+    details = [run.preset] if len(same_preset) < len(same_variant) else []
+    settings, names = flatten(run.settings), sorted(unexpected_differences(same_preset))
+    if len(names) > MOST_DETAILS:
+        values = repr([(name, settings.get(name)) for name in names])
+        details.append(f"settings {hashlib.sha256(values.encode()).hexdigest()[:6]}")
+    else:
+        details += [f"{name.rpartition('.')[2]}={settings.get(name)}" for name in names]
+    return f"{run.variant} ({', '.join(details)})" if details else run.variant
 
 
 def check_distinct(runs: Sequence[RunResult]) -> None:

@@ -1,5 +1,6 @@
 """The tables of a comparison: scores per game, aggregates per suite, each variant against the baseline."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
@@ -8,6 +9,7 @@ from evade.evidence.results.compare import Comparison
 from evade.evidence.results.suites import SuiteScores
 from evade.evidence.stats import (
     Column,
+    Estimate,
     Metric,
     PairedTest,
     Scores,
@@ -20,7 +22,7 @@ from evade.evidence.stats import (
     probability_of_improvement,
     wins_and_losses,
 )
-from evade.evidence.stats.scores import has_spread
+from evade.evidence.stats.scores import MIN_RUNS, FloatArray, has_enough_runs
 from evade.evidence.stats.tables import Cell, interval_columns
 
 ComparisonTable = Literal["games", "aggregates", "versus"]
@@ -50,8 +52,8 @@ def games_table(comparison: Comparison) -> Table:
         for game in sorted({game for games in scores.raw.values() for game in games}):
             for variant in (name for name in scores.raw if game in scores.raw[name]):
                 runs = scores.raw[variant][game]
-                on_scale = estimate(scores.normalised[variant][game]) if scores.suite.scale else None
-                rows.append([scores.suite.title, game, variant, len(runs), estimate(runs), on_scale])
+                on_scale = _estimate(scores.normalised[variant][game]) if scores.suite.scale else None
+                rows.append([scores.title, game, variant, len(runs), _estimate(runs), on_scale])
     return Table(
         "Scores in each game: mean and standard error over runs",
         [
@@ -63,7 +65,7 @@ def games_table(comparison: Comparison) -> Table:
             Column("Normalised", "normalised"),
         ],
         rows,
-        [*_suite_notes(comparison), *comparison.notes],
+        [*_note_few(comparison), *_suite_notes(comparison), *comparison.notes],
     )
 
 
@@ -74,7 +76,7 @@ def aggregates_table(comparison: Comparison, num_resamples: int = 20_000, seed: 
     for scores in comparison.suites:
         if scores.suite.scale:
             rows += [
-                [scores.suite.title, variant, len(games), _count_runs(games), *_aggregates(games, num_resamples, seed)]
+                [scores.title, variant, len(games), _count_runs(games), *_aggregates(games, num_resamples, seed)]
                 for variant, games in scores.normalised.items()
             ]
             notes += _note_uneven(scores)
@@ -100,27 +102,31 @@ def versus_table(comparison: Comparison, num_resamples: int = 20_000, seed: int 
     rows: list[list[Cell]] = []
     notes = [
         f"P(better): bootstrap over runs, {num_resamples} resamples, seed {seed}. Difference, t, p and effect size: "
-        "paired t-test of normalised game means, one pair per game."
+        "paired t-test of normalised game means, one pair per game: it is about games, not about runs."
     ]
     for scores in comparison.suites:
-        if comparison.baseline not in scores.raw:
-            notes.append(f"{comparison.baseline} has no scores in {scores.suite.title}.")
-            continue
-        for variant in (name for name in scores.raw if name != comparison.baseline):
-            mine, other = scores.shared(variant, comparison.baseline)
+        pairs, alone = scores.pair_with(comparison.baseline)
+        notes += [f"{label} in {scores.title}: {comparison.baseline} has no comparable scores." for label in alone]
+        for variant, baseline in pairs.items():
+            mine, other = scores.shared(variant, baseline)
             if not mine:
-                notes.append(f"{variant} and {comparison.baseline} share no game of {scores.suite.title}.")
+                notes.append(f"{variant} and {baseline} share no game of {scores.title}.")
                 continue
-            can_resample = has_spread(mine) and has_spread(other)
+            can_resample = has_enough_runs(mine) and has_enough_runs(other)
+            if not can_resample:
+                notes.append(
+                    f"{variant} and {baseline} in {scores.title}: no P(better), because a game has fewer than "
+                    f"{MIN_RUNS} runs."
+                )
             rows.append(
                 [
-                    scores.suite.title,
+                    scores.title,
                     variant,
                     len(mine),
                     wins_and_losses(mine, other),
-                    probability_of_improvement(mine, other),
+                    probability_of_improvement(mine, other) if can_resample else None,
                     improvement_interval(mine, other, num_resamples=num_resamples, seed=seed) if can_resample else None,
-                    *_test(f"{variant} in {scores.suite.title}", scores, mine, other, notes),
+                    *_test(f"{variant} in {scores.title}", scores, mine, other, notes),
                 ]
             )
     return Table(
@@ -146,7 +152,7 @@ def versus_table(comparison: Comparison, num_resamples: int = 20_000, seed: int 
 
 def _aggregates(games: Scores, num_resamples: int, seed: int) -> list[Cell]:
     metrics: tuple[Metric, ...] = get_args(Metric)
-    if not has_spread(games):
+    if not has_enough_runs(games):
         return [cell for metric in metrics for cell in (aggregate(games, metric), None)]
     intervals = bootstrap_intervals(games, metrics, num_resamples=num_resamples, seed=seed)
     return [cell for metric in metrics for cell in (aggregate(games, metric), intervals[metric])]
@@ -176,20 +182,31 @@ def _note_uneven(scores: SuiteScores) -> list[str]:
     """Note missing games and single runs, which limit the aggregates of a suite."""
     notes = []
     if len({frozenset(games) for games in scores.raw.values()}) > 1:
-        notes.append(
-            f"{scores.suite.title}: the variants have different games, so their aggregates are not comparable."
-        )
+        notes.append(f"{scores.title}: the variants have different games, so their aggregates are not comparable.")
     for variant, games in scores.raw.items():
-        single = [game for game, runs in games.items() if len(runs) == 1]
-        if single and has_spread(games):
-            notes.append(f"{variant} has only one run of {', '.join(single)}: its intervals are too narrow.")
-        elif single:
-            notes.append(f"{variant} has only one run of each game of {scores.suite.title}: no interval.")
+        few = [game for game, runs in games.items() if len(runs) < MIN_RUNS]
+        if few:
+            where = "each game" if len(few) == len(games) else ", ".join(few)
+            notes.append(f"{variant} has fewer than {MIN_RUNS} runs of {where} in {scores.title}: no interval.")
     return notes
 
 
+def _estimate(runs: Sequence[float] | FloatArray) -> Estimate:
+    """Mean and standard error over runs; the error of too few runs is NaN, which is not shown."""
+    found = estimate(runs)
+    return found if len(runs) >= MIN_RUNS else Estimate(found.mean, math.nan)
+
+
+def _note_few(comparison: Comparison) -> list[str]:
+    few = any(
+        len(runs) < MIN_RUNS for scores in comparison.suites for games in scores.raw.values() for runs in games.values()
+    )
+    rule = f"No standard error is given for fewer than {MIN_RUNS} runs: they do not show how much runs differ."
+    return [rule] if few else []
+
+
 def _suite_notes(comparison: Comparison) -> list[str]:
-    return [scores.suite.note for scores in comparison.suites]
+    return list(dict.fromkeys(scores.suite.note for scores in comparison.suites))
 
 
 def _count_runs(games: Scores) -> int:

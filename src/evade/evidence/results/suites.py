@@ -50,11 +50,38 @@ SUITES = (ATARI, MINATAR, OTHER)
 
 @dataclass(frozen=True)
 class SuiteScores:
-    """The scores of every variant in the games of one suite."""
+    """The scores of every variant in the games of one suite, all by one protocol."""
 
     suite: Suite
     raw: Mapping[str, Scores]
-    """By variant and game, one score per run. Variants may have different games."""
+    """By variant (or label, `evade (quick)`) and game, one score per run. Variants may have different games."""
+    protocol: int = 1
+    """1 for the protocol of most runs; others are kept apart and counted from 2."""
+
+    @property
+    def title(self) -> str:
+        """As tables show it."""
+        return self.suite.title + (f", protocol {self.protocol}" if self.protocol > 1 else "")
+
+    @property
+    def file_name(self) -> str:
+        """As names of files begin."""
+        return self.suite.name + (f"-protocol-{self.protocol}" if self.protocol > 1 else "")
+
+    def pair_with(self, baseline: str) -> tuple[dict[str, str], list[str]]:
+        """What each other label is compared with, and the labels that can be compared with nothing.
+
+        It is the baseline, or its runs with the same other settings: `simple (quick)` for `evade (quick)`.
+        """
+        pairs, alone = {}, []
+        for label in self.raw:
+            variant, *details = label.partition(" (")
+            partner = baseline if baseline in self.raw else baseline + "".join(details)
+            if partner not in self.raw:
+                alone.append(label)
+            elif label != partner and variant != baseline:
+                pairs[label] = partner
+        return pairs, alone
 
     @cached_property
     def normalised(self) -> Mapping[str, Scores]:

@@ -80,9 +80,13 @@ def check_same_games(first: Scores, second: Scores) -> None:
         )
 
 
-def has_spread(scores: Scores) -> bool:
-    """Whether any game has at least two runs; otherwise there is nothing to resample."""
-    return any(len(runs) > 1 for runs in scores.values())
+MIN_RUNS = 3
+"""Runs of a game below which nothing is said about how much runs differ: no error, interval or probability."""
+
+
+def has_enough_runs(scores: Scores) -> bool:
+    """Whether every game has at least `MIN_RUNS` runs, so that runs can be resampled."""
+    return bool(scores) and all(len(runs) >= MIN_RUNS for runs in scores.values())
 
 
 def pool_scores(scores: Scores) -> Pool:

@@ -1,0 +1,23 @@
+# evade for CPUs. `docker build --tag evade .`, then `docker run --rm --volume "$PWD/runs:/runs" evade train quick evade`.
+FROM python:3.12-slim
+
+# The package index of torch's CPU builds; without it pip takes its default torch, which brings CUDA libraries.
+ARG TORCH_INDEX=""
+
+# A C++ compiler for compiled dream steps.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends g++ \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /opt/evade
+COPY constraints.txt ./
+RUN pip install --no-cache-dir --constraint constraints.txt ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY src ./src
+RUN pip install --no-cache-dir --constraint constraints.txt ".[atari,minatar,minigrid]"
+
+RUN useradd --create-home agent && mkdir /runs && chown agent /runs
+USER agent
+WORKDIR /
+ENTRYPOINT ["evade"]
+CMD ["--help"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evade.evidence.results import RunResult
 from evade.evidence.results.comparability import check_comparable, check_distinct
+from evade.evidence.results.labels import label_runs
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Group:
     game: str
     preset: str
     variant: str
+    """The variant's name, and the settings that tell the group from others of the variant."""
     entries: tuple[Entry, ...]
 
     @property
@@ -49,7 +51,12 @@ def arrange(runs: Sequence[RunResult]) -> list[Group]:
         ProtocolMismatch: runs of one game were evaluated by different protocols.
         RunError: a run is given twice.
     """
-    ordered = sorted(runs, key=lambda run: (run.game, run.preset, run.variant, run.seed, run.folder.path))
+    labels = label_runs(runs)
+
+    def place(run: RunResult) -> tuple[str, str, str]:
+        return run.game, run.preset, labels[str(run.folder.path)]
+
+    ordered = sorted(runs, key=lambda run: (*place(run), run.seed, run.folder.path))
     check_distinct(ordered)
     for _, same_game in groupby(ordered, key=lambda run: run.game):
         check_comparable(list(same_game))
@@ -58,5 +65,5 @@ def arrange(runs: Sequence[RunResult]) -> list[Group]:
         Entry(f"run-{index}", str(run.folder.path.absolute().relative_to(shared)), run)
         for index, run in enumerate(ordered, start=1)
     ]
-    grouped = groupby(entries, key=lambda entry: (entry.run.game, entry.run.preset, entry.run.variant))
+    grouped = groupby(entries, key=lambda entry: place(entry.run))
     return [Group(f"group-{index}", *names, tuple(group)) for index, (names, group) in enumerate(grouped, start=1)]

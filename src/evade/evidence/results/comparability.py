@@ -80,7 +80,7 @@ def check_distinct(runs: Sequence[RunResult]) -> None:
 def unexpected_differences(runs: Sequence[RunResult]) -> dict[str, list[str]]:
     """Each setting in which the runs differ, except the expected ones, with its values as text."""
     differing = find_differing({str(run.folder.path): flatten(run.settings) for run in runs})
-    return {name: list(values) for name, values in differing.items() if not _is_expected(name)}
+    return {name: list(values) for name, values in differing.items() if not is_expected(name)}
 
 
 def find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
@@ -92,7 +92,8 @@ def find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict
     return {name: found for name, found in values.items() if len(found) > 1}
 
 
-def _is_expected(name: str) -> bool:
+def is_expected(name: str) -> bool:
+    """Whether compared runs may differ in a setting without a note."""
     return any(name == each or (each.endswith(".") and name.startswith(each)) for each in EXPECTED)
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from evade.errors import RunError, UnknownMethod
 from evade.evidence.published import game_scores
 from evade.evidence.results.comparability import check_comparable, check_distinct, unexpected_differences
+from evade.evidence.results.labels import label_runs
 from evade.evidence.results.read import RunResult
 from evade.evidence.results.suites import ATARI, SUITES, Suite, SuiteScores, place_game
 
@@ -58,10 +59,11 @@ def compare_runs(runs: Sequence[RunResult], baseline: str | None = None) -> Comp
 
 def _group(runs: Sequence[RunResult]) -> Grouped:
     grouped: Grouped = {}
+    labels = label_runs(runs)
     for run in sorted(runs, key=lambda run: run.seed):
         assert run.final_score is not None, "only finished runs are grouped"
         suite, game = place_game(run.game)
-        games = grouped.setdefault(suite, {}).setdefault(run.variant, {})
+        games = grouped.setdefault(suite, {}).setdefault(labels[str(run.folder.path)], {})
         games[game] = (*games.get(game, ()), run.final_score)
     return grouped
 

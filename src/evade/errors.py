@@ -112,6 +112,10 @@ class PlanError(EvadeError):
     """A sweep's plan cannot be read, or plans nothing, or plans a run twice."""
 
 
+class ClusterError(EvadeError):
+    """A cluster cannot be reached, or one of its machines cannot train the runs of a sweep."""
+
+
 class FailpointError(EvadeError):
     """EVADE_FAILPOINT is not a name and a count."""
 

@@ -3,21 +3,23 @@
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
 from evade.cli.train import RESUME_ME
 from evade.config.presets import DEFAULT_PRESET, PRESETS
 from evade.sweeps.carry_out import Engine, Outcome, carry_out
-from evade.sweeps.estimate import Estimate, config_of, estimate_from_finished, measure_run, memory_of
+from evade.sweeps.estimate import config_of, estimate_from_finished, measure_run, memory_of
+from evade.sweeps.lease import TERM_SECONDS
 from evade.sweeps.local import LocalEngine, count_slots
 from evade.sweeps.pace import Pace
 from evade.sweeps.plan import PlannedRun, SweepPlan, expand
 from evade.sweeps.read_plan import plan_from, read_document
-from evade.sweeps.record import SweepFolder, find_sweeps, load_plan, save_plan, sweep_folder
+from evade.sweeps.record import Estimate, SweepFolder, find_sweeps, load_plan, save_plan, sweep_folder
 from evade.sweeps.show import SweepDisplay, add_row, count_words, describe_code, run_table
 from evade.sweeps.standing import Standing, latest_score
 from evade.viewing.formats import format_duration
@@ -65,6 +67,14 @@ class SweepOptions:
     """Runs at a time."""
     memory: Annotated[float | None, tyro.conf.arg(help_behavior_hint="(default: by the size of its frames)")] = None
     """GiB that one run needs at most."""
+    engine: Literal["local", "ray"] = "local"
+    """local: on this machine, nothing to install or start; ray: on a Ray cluster (extra ray)."""
+    address: Annotated[str | None, tyro.conf.arg(help_behavior_hint="(default: this machine's)")] = None
+    """Of the Ray cluster, such as 10.0.0.1:6379."""
+    gpus: float = 0.0
+    """Ray: how many GPUs one run takes; 0.25 lets four runs share one. Needs --set machine.device=cuda."""
+    lease: float = TERM_SECONDS
+    """Ray: seconds after which a run whose machine is silent may be resumed elsewhere."""
     retries: int = 2
     """How often a run is started again after it failed."""
     measure: bool = True
@@ -96,23 +106,34 @@ def sweep(arguments: Sequence[str]) -> int:
     runs = expand(asked_for)
     pace = Pace(folder.runs_dir, runs, None)
     todo = [run for run in runs if not pace.standings[run].is_done(run)]
-    slots = _count_slots(options, runs) if todo else 1
     print(_describe(asked_for, folder, pace.standings))
     estimate = _estimate(options, folder, pace.standings, todo)
     pace.estimate = None if estimate is None else estimate.seconds
-    if todo:
-        print(_describe_cost(estimate, pace.total_left(todo, slots), len(todo), slots))
-    if options.dry_run:
+    if not todo and options.dry_run:
         return 0
-    save_plan(folder, runs, estimate)
-    outcome = _carry_out(LocalEngine(folder, slots), folder, pace, todo, options.retries) if todo else Outcome()
+    if not todo:
+        save_plan(folder, runs, estimate)
+        return _finish(options, folder, pace, Outcome(), words)
+    with _engine(options, folder, todo) as engine:
+        print(_describe_cost(estimate, pace.total_left(todo, engine.slots), len(todo), engine.slots))
+        if options.dry_run:
+            return 0
+        save_plan(folder, runs, estimate)
+        outcome = _carry_out(engine, folder, pace, todo, options.retries)
     return _finish(options, folder, pace, outcome, words)
 
 
-def _count_slots(options: SweepOptions, runs: Sequence[PlannedRun]) -> int:
+def _engine(options: SweepOptions, folder: SweepFolder, runs: Sequence[PlannedRun]) -> AbstractContextManager[Engine]:
     config = config_of(runs[0])
+    threads = config.machine.threads or 1
     memory = options.memory * GIB if options.memory else max(memory_of(config_of(run)) for run in _one_per_game(runs))
-    return options.jobs or count_slots(memory, config.machine.threads or 1)
+    if options.engine == "local":
+        return nullcontext(LocalEngine(folder, options.jobs or count_slots(memory, threads)))
+    # Here, because the other engine works without Ray.
+    from evade.sweeps.cluster import Needs, RayEngine
+
+    needs = Needs(threads, options.gpus, memory)
+    return RayEngine(folder, needs, address=options.address, slots=options.jobs, term=options.lease)
 
 
 def _one_per_game(runs: Sequence[PlannedRun]) -> list[PlannedRun]:

@@ -15,7 +15,7 @@ from evade.sweeps.plan import PlannedRun
 FINISHED, DIVERGED = 0, 3
 """Exit codes of `evade train`. A diverged run would diverge again: it is not retried."""
 LOST = -1000
-"""In place of an exit code: the machine was lost, which is no fault of the run."""
+"""In place of an exit code: the machine or its hold on the run was lost, which is no fault of the run."""
 MOST_LOSSES = 20
 """How often a run is started again after a lost machine. A run that takes its machines down must end some time."""
 
@@ -37,8 +37,10 @@ class Job(Protocol):
 class Engine(Protocol):
     """Where runs are carried out."""
 
-    slots: int
-    """How many runs have room at a time."""
+    @property
+    def slots(self) -> int:
+        """How many runs have room at a time; may change."""
+        ...
 
     def start(self, run: PlannedRun) -> Job | None:
         """Start a run; None if another process is working on it, so that it must be tried later."""

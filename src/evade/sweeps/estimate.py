@@ -1,7 +1,6 @@
 """What a sweep will cost, before it begins: from runs that are done, or from a few measured steps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -11,6 +10,7 @@ from evade.envs.games import choose_protocol, resolve
 from evade.runs.folder import RunFolder
 from evade.runs.journal import read_journal
 from evade.sweeps.plan import PlannedRun, configure
+from evade.sweeps.record import Estimate
 from evade.sweeps.standing import Standing
 from evade.vocabulary.variants import VARIANTS
 
@@ -32,17 +32,6 @@ def memory_of(config: RunConfig) -> float:
     colours = 1 if config.env.grey_levels else 3
     frame_bytes = size[0] * size[1] * colours if size else 0
     return BASE_BYTES + config.schedule.total_real_steps * frame_bytes
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What one run costs."""
-
-    seconds: float
-    flops: float | None
-    """Floating-point operations; None if they were not counted."""
-    source: str
-    """Where the numbers come from, for people."""
 
 
 def estimate_from_finished(runs_dir: Path, standings: Mapping[PlannedRun, Standing]) -> Estimate | None:

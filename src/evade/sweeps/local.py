@@ -73,17 +73,23 @@ def _is_locked(folder: RunFolder) -> bool:
         return True
 
 
-def start_training(run: PlannedRun, runs_dir: Path, output: int) -> "subprocess.Popen[bytes]":
+def start_training(run: PlannedRun, runs_dir: Path, output: int, *, is_tied: bool = False) -> "subprocess.Popen[bytes]":
     """Start `evade train` for a run, with one thread unless the plan says otherwise.
 
     It has a session of its own: Ctrl-C in a terminal reaches the sweep alone, which then asks each run once to stop.
+
+    Args:
+        run: what to train.
+        runs_dir: the folder above all runs.
+        output: a file descriptor for what it prints.
+        is_tied: whether it must not outlive this process; otherwise it goes on when this process is killed.
     """
     words = run.words(runs_dir)
     if not any(name == "machine.threads" for name, _ in run.changes):
         words += ["--machine.threads", "1"]
     return subprocess.Popen(  # noqa: S603 # our own command
-        [sys.executable, "-m", "evade", *words],
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "evade.sweeps.tied" if is_tied else "evade", *words],
+        stdin=subprocess.PIPE if is_tied else subprocess.DEVNULL,
         stdout=output,
         stderr=output,
         start_new_session=True,

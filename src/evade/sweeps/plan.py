@@ -53,8 +53,9 @@ class PlannedRun:
 
     @property
     def title(self) -> str:
-        """For people: game, variant, changed settings and seed."""
-        changes = "".join(f" {name.rpartition('.')[2]}={value}" for name, value in self.changes)
+        """For people: game, variant, changed settings (but those of the machine) and seed."""
+        learnt = [(name, value) for name, value in self.changes if not name.startswith("machine.")]
+        changes = "".join(f" {name.rpartition('.')[2]}={value}" for name, value in learnt)
         return f"{self.game} {self.variant}{changes} seed {self.seed}"
 
     def words(self, runs_dir: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""A sweep's own folder: its plan, its logs, and what it comes to.
+"""A sweep's own folder: its plan, its logs, and what it comes to. No torch here.
 
 It lies in `sweeps` inside the runs folder, so that whoever sees the runs, on whichever machine, also sees the plan.
 """
@@ -10,7 +10,6 @@ from typing import Any
 
 from evade.errors import PlanError
 from evade.runs.files import make_folder, read_json, write_json
-from evade.sweeps.estimate import Estimate
 from evade.sweeps.plan import PlannedRun
 
 FORMAT = 1
@@ -18,6 +17,17 @@ FORMAT = 1
 
 SWEEPS = "sweeps"
 PLAN = "plan.json"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one run costs, as estimated before it begins (`evade.sweeps.estimate`)."""
+
+    seconds: float
+    flops: float | None
+    """Floating-point operations; None if they were not counted."""
+    source: str
+    """Where the numbers come from, for people."""
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def describe_code(code: int) -> str:
     if code == DIVERGED:
         return "training diverged"
     if code == LOST:
-        return "its machine was lost"
+        return "its machine was lost, or another one is working on it"
     return f"killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
 
 

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from platform import node
 from typing import Any
 
-from evade import __version__
 from evade.envs.extras import import_extra
 from evade.errors import ClusterError, RunLocked
 from evade.runs.files import make_folder
@@ -47,7 +47,7 @@ class Needs:
     """Bytes."""
 
 
-def train_run(run: PlannedRun, runs_dir: str, log: str, term: float, version: str) -> int:
+def train_run(run: PlannedRun, runs_dir: str, log: str, term: float, wanted_version: str) -> int:
     """Train one run on this machine and return its exit code; the body of a task.
 
     Args:
@@ -55,10 +55,12 @@ def train_run(run: PlannedRun, runs_dir: str, log: str, term: float, version: st
         runs_dir: the folder above all runs, on storage that all machines share.
         log: file for what it prints, there too.
         term: seconds that its lease is good for.
-        version: of the sweep's evade; another one here would make other runs.
+        wanted_version: of the sweep's evade; another one here would make other runs.
     """
-    if version != __version__:
-        raise ClusterError(f"{node()} has evade {__version__}, the sweep has {version}: install the same everywhere.")
+    if version("evade") != wanted_version:
+        raise ClusterError(
+            f"{node()} has evade {version('evade')}, the sweep has {wanted_version}: install the same everywhere."
+        )
     raylet = os.getppid()
     make_folder(Path(log).parent)
     try:
@@ -187,5 +189,5 @@ class RayEngine:
     def start(self, run: PlannedRun) -> RayJob:
         """Submit a run."""
         runs_dir, log = self._folder.runs_dir, self._folder.log(run)
-        task = self._task.remote(run, str(runs_dir), str(log), self._term, __version__)
+        task = self._task.remote(run, str(runs_dir), str(log), self._term, version("evade"))
         return RayJob(self._ray, task, log)

@@ -4,9 +4,13 @@ import csv
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import crashing
 from evade.cli.main import main
+from evade.sweeps.plan import expand
+from evade.sweeps.read_plan import plan_from
 from forking import EvadeProcess
 from run_folders import make_finished
 
@@ -87,6 +91,33 @@ def test_a_finished_sweep_only_summarises(tmp_path, capsys):
     # A longer plan has other runs to do; finished ones of another length are not done.
     assert main(["sweep", *words, "--set", "schedule.iterations=3", "--dry-run"]) == 0
     assert "4 stopped" in capsys.readouterr().out
+
+
+def test_a_thousand_planned_runs_of_which_990_are_done_start_within_two_seconds(tmp_path):
+    plan = {"preset": "minatar", "games": "minatar", "variants": "all", "seeds": "1-40"}
+    runs = expand(plan_from(plan))
+    assert len(runs) == 1000
+    for run in runs[:990]:
+        folder = tmp_path / run.folder
+        folder.mkdir(parents=True)
+        standing = {"status": "finished", "iteration": 30, "iterations": 30, "phase": "score"}
+        (folder / "status.json").write_text(json.dumps(standing))
+        (folder / "timing.jsonl").write_text('{"iteration": 1, "phase": "fit", "seconds": 3.5}\n' * 150)
+    # Processor time, because others use this machine too; from the start of the interpreter to that of the first run.
+    program = (
+        "import os, sys, time, evade.sweeps.local as local\n"
+        "def start(*words, **more):\n"
+        "    print('seconds', time.process_time(), flush=True)\n"
+        "    os._exit(0)\n"
+        "local.start_training = start\n"
+        "from evade.cli.main import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    words = ["sweep", *(word for name, value in plan.items() for word in (f"--{name}", value))]
+    command = [sys.executable, "-c", program, *words, "--runs-dir", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "990 finished, 10 new" in result.stdout
+    assert float(result.stdout.split()[-1]) < 2.0
 
 
 def test_a_mistake_is_one_line(tmp_path, capsys):

@@ -7,7 +7,6 @@ from evade.evidence.results import build_comparison_tables, compare_runs, read_r
 from evade.evidence.results.read import RunResult
 from evade.evidence.stats.tables import render_tables
 from evade.runs.files import write_atomically
-from evade.runs.folder import RunFolder
 from evade.sweeps.plan import PlannedRun
 from evade.sweeps.record import SweepFolder
 from evade.sweeps.standing import Standing
@@ -32,15 +31,25 @@ def summarise(
         with_report: whether to write the report, which takes about a second for each run.
     """
     done = [run for run, standing in standings.items() if standing.is_done(run)]
-    if not done:
+    results = _read(folder, done, say)
+    if not results:
         say("No run is finished: there is nothing to compare.")
         return
-    results = [read_run(RunFolder(folder.runs_dir / run.folder).path) for run in done]
     chosen = baseline or _choose_baseline(done)
     _attempt(say, "scores", lambda: _write_scores(folder, results))
     _attempt(say, "comparison", lambda: _write_comparison(folder, results, chosen, say))
     if with_report:
         _attempt(say, "report", lambda: _write_report(folder, results))
+
+
+def _read(folder: SweepFolder, done: Sequence[PlannedRun], say: Callable[[str], None]) -> list[RunResult]:
+    results = []
+    for run in done:
+        try:
+            results.append(read_run(folder.runs_dir / run.folder))
+        except EvadeError as error:
+            say(f"left out: {error}")
+    return results
 
 
 def _attempt(say: Callable[[str], None], name: str, work: Callable[[], str]) -> None:

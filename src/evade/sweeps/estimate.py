@@ -45,8 +45,8 @@ def estimate_from_finished(runs_dir: Path, standings: Mapping[PlannedRun, Standi
     return Estimate(fmean(times), None, f"mean of {len(times)} finished runs") if times else None
 
 
-def measure_run(runs: Sequence[PlannedRun]) -> Estimate:
-    """Time a few steps of one of the runs, one with most event layers, on this machine's one thread."""
+def measure_run(runs: Sequence[PlannedRun]) -> Estimate | None:
+    """Time a few steps of a run with most event layers, on one thread; None if it needs a GPU and none is here."""
     import torch
 
     from evade.benchmark.cost import measure_cost
@@ -54,6 +54,8 @@ def measure_run(runs: Sequence[PlannedRun]) -> Estimate:
 
     run = max(runs, key=lambda run: len(VARIANTS[run.variant].event_layers))
     config = config_of(run)
+    if config.machine.device.startswith("cuda") and not torch.cuda.is_available():
+        return None
     torch.set_num_threads(config.machine.threads or 1)
     cost, schedule = measure_cost(config, spec(config.game, config.env)), config.schedule
     num_updates = sum(schedule.fit_updates_in(iteration) for iteration in range(1, schedule.iterations + 1))

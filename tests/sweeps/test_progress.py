@@ -79,8 +79,6 @@ def test_a_terminal_shows_a_table_and_anything_else_lines(tmp_path):
             put(tmp_path, RUNS[1], "running", 3, "fit")
             display._read_at = -100.0
             display.refresh((RUNS[1],), 2, is_stopping=False)
-            if is_terminal:
-                display._live.refresh()
             put(tmp_path, RUNS[1], "finished", 4, "score", score={"mean": 2.5})
             display.ended(RUNS[1], 0, is_retried=False)
             display.started(RUNS[2], 2)

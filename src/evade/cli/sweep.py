@@ -210,6 +210,7 @@ def status(directory: Annotated[Path, tyro.conf.Positional] = Path("runs")) -> i
         counts = ", ".join(f"{count} {word}" for word, count in count_words(pace.standings).items())
         table = run_table(f"{folder.path}: {counts}")
         for run, standing in pace.standings.items():
-            add_row(table, run, standing, latest_score(folder.runs_dir, run), pace.seconds_left(run))
+            score = None if standing.is_done(run) else latest_score(folder.runs_dir, run)
+            add_row(table, run, standing, score, pace.seconds_left(run))
         console.print(table)
     return 0

@@ -18,7 +18,7 @@ from evade.sweeps.standing import Standing, latest_score
 from evade.viewing.formats import format_duration
 
 READ_SECONDS = 2.0
-"""How often the folders of active runs are looked at."""
+"""How often the folders of active runs are looked at, and the table is rendered."""
 LINE_SECONDS = 60.0
 """Without a terminal: time between two lines about the whole sweep."""
 SPARE_LINES = 6
@@ -47,7 +47,8 @@ class SweepDisplay:
         self._failed: list[PlannedRun] = []
         self._read_at = self._line_at = time.monotonic()
         is_drawn = self._console.is_terminal and not self._console.is_dumb_terminal
-        self._live = Live(get_renderable=self._render, console=self._console) if is_drawn else None
+        # Rendered by `refresh` alone: a thread of its own would read what is being changed.
+        self._live = Live(get_renderable=self._render, console=self._console, auto_refresh=False) if is_drawn else None
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -94,6 +95,8 @@ class SweepDisplay:
             for run in active:
                 self._pace.update(run)
                 self._scores[run] = latest_score(self._folder.runs_dir, run)
+            if self._live is not None:
+                self._live.refresh()
         if self._live is None and now - self._line_at >= LINE_SECONDS:
             self._print(self._summary())
 

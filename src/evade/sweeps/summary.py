@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 
 from evade.errors import EvadeError
 from evade.evidence.results import build_comparison_tables, compare_runs, read_run, write_scores
+from evade.evidence.results.labels import label_runs
 from evade.evidence.results.read import RunResult
 from evade.evidence.stats.tables import render_tables
 from evade.runs.files import write_atomically
 from evade.sweeps.plan import PlannedRun
 from evade.sweeps.record import SweepFolder
 from evade.sweeps.standing import Standing
-from evade.vocabulary.variants import VARIANTS
+
+PLAIN = "simple"
+"""The variant without event layers, which the others are compared with."""
 
 
 def summarise(
@@ -35,7 +38,7 @@ def summarise(
     if not results:
         say("No run is finished: there is nothing to compare.")
         return
-    chosen = baseline or _choose_baseline(done)
+    chosen = baseline or _choose_baseline(results)
     _attempt(say, "scores", lambda: _write_scores(folder, results))
     _attempt(say, "comparison", lambda: _write_comparison(folder, results, chosen, say))
     if with_report:
@@ -59,10 +62,9 @@ def _attempt(say: Callable[[str], None], name: str, work: Callable[[], str]) -> 
         say(f"{name}: {error}")
 
 
-def _choose_baseline(done: Sequence[PlannedRun]) -> str | None:
-    variants = {run.variant for run in done if not run.changes}
-    plain = next(iter(VARIANTS))
-    return plain if plain in variants and len({(run.variant, run.changes) for run in done}) > 1 else None
+def _choose_baseline(results: Sequence[RunResult]) -> str | None:
+    labels = set(label_runs(results).values())
+    return PLAIN if PLAIN in labels and len(labels) > 1 else None
 
 
 def _write_scores(folder: SweepFolder, results: Sequence[RunResult]) -> str:

@@ -17,7 +17,7 @@ install: $(STAMP)  ## create .venv with everything in it
 # The stamp is renewed only when what is installed changes, so a second run starts at once.
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,minigrid,dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,minigrid,ray,dev]"
 	@touch $@
 
 train: install  ## install when needed, then train EVaDE on MinAtar Breakout (a few minutes)

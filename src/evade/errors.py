@@ -108,6 +108,14 @@ class IndexUnusable(EvadeError):
     """A results index is missing, damaged, being written, or not an index; it can always be built again."""
 
 
+class PlanError(EvadeError):
+    """A sweep's plan cannot be read, or plans nothing, or plans a run twice."""
+
+
+class ClusterError(EvadeError):
+    """A cluster cannot be reached, or one of its machines cannot train the runs of a sweep."""
+
+
 class FailpointError(EvadeError):
     """EVADE_FAILPOINT is not a name and a count."""
 

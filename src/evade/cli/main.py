@@ -17,6 +17,7 @@ from evade.cli.paper import paper
 from evade.cli.posterior import posterior
 from evade.cli.report import report
 from evade.cli.runs import runs
+from evade.cli.sweep import sweep
 from evade.cli.train import resume, train
 from evade.errors import EvadeError
 from evade.runtime.process import prepare_process
@@ -31,6 +32,7 @@ DESCRIPTION = f"evade {__version__}: event-based variational Thompson sampling f
 VERBS: dict[str, Callable[..., int]] = {
     "train": train,
     "resume": resume,
+    "sweep": sweep,
     "evaluate": evaluate,
     "runs": runs,
     "compare": compare,
@@ -43,7 +45,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "doctor": doctor,
 }
 
-OWN_WORDS: dict[str, Callable[[Sequence[str]], int]] = {"train": train, "resume": resume}
+OWN_WORDS: dict[str, Callable[[Sequence[str]], int]] = {"train": train, "resume": resume, "sweep": sweep}
 """Verbs that read the rest of the line themselves: their settings depend on the preset or the run."""
 
 

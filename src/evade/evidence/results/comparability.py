@@ -83,13 +83,18 @@ def label_runs(runs: Sequence[RunResult]) -> list[str]:
     For instance `evade (quick)` and `evade (minatar)`, or `evade (clip=0.2)`; with more than two such settings,
     `evade (settings 3fa9c1)`.
     """
-    return [_label(run, [other for other in runs if other.variant == run.variant]) for run in runs]
+    presets: dict[str, set[str]] = {}
+    recipes: dict[tuple[str, str], list[RunResult]] = {}
+    for run in runs:
+        presets.setdefault(run.variant, set()).add(run.preset)
+        recipes.setdefault((run.variant, run.preset), []).append(run)
+    telling = {key: sorted(unexpected_differences(members)) for key, members in recipes.items()}
+    return [_label(run, len(presets[run.variant]) > 1, telling[run.variant, run.preset]) for run in runs]
 
 
-def _label(run: RunResult, same_variant: Sequence[RunResult]) -> str:
-    same_preset = [other for other in same_variant if other.preset == run.preset]
-    details = [run.preset] if len(same_preset) < len(same_variant) else []
-    settings, names = flatten(run.settings), sorted(unexpected_differences(same_preset))
+def _label(run: RunResult, has_other_presets: bool, names: Sequence[str]) -> str:
+    details = [run.preset] if has_other_presets else []
+    settings = flatten(run.settings)
     if len(names) > MOST_DETAILS:
         values = repr([(name, settings.get(name)) for name in names])
         details.append(f"settings {hashlib.sha256(values.encode()).hexdigest()[:6]}")
@@ -119,7 +124,7 @@ def check_distinct(runs: Sequence[RunResult]) -> None:
 def unexpected_differences(runs: Sequence[RunResult]) -> dict[str, list[str]]:
     """Each setting in which the runs differ, except the expected ones, with its values as text."""
     differing = find_differing({str(run.folder.path): flatten(run.settings) for run in runs})
-    return {name: list(values) for name, values in differing.items() if not _is_expected(name)}
+    return {name: list(values) for name, values in differing.items() if not is_expected(name)}
 
 
 def find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
@@ -131,7 +136,8 @@ def find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict
     return {name: found for name, found in values.items() if len(found) > 1}
 
 
-def _is_expected(name: str) -> bool:
+def is_expected(name: str) -> bool:
+    """Whether compared runs may differ in a setting without a note."""
     return any(name == each or (each.endswith(".") and name.startswith(each)) for each in EXPECTED)
 
 

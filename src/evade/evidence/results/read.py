@@ -131,16 +131,22 @@ def read_run(path: str | Path) -> RunResult:
 
 
 def read_runs(paths: Iterable[str | Path]) -> list[RunResult]:
-    """Read run folders; other folders are searched recursively. Each run is read once.
+    """Read run folders, and CSV files of scores; other folders are searched recursively. Each run is read once.
 
     Raises:
         RunError: there are no runs, or one cannot be read.
     """
-    paths = tuple(paths)
-    found = [folder for path in paths for folder in find_runs(Path(path))]
-    if not found:
-        raise RunError(f"there are no runs in {', '.join(map(str, paths))}: give run folders, or a folder above them.")
-    return [read_run(folder.path) for folder in dict.fromkeys(found)]
+    # Here, because a row of scores is read into the classes above.
+    from evade.evidence.results.scores_csv import read_scores
+
+    places = tuple(map(Path, paths))
+    files = [path for path in places if path.suffix == ".csv" and not path.is_dir()]
+    found = [folder for path in places if path not in files for folder in find_runs(path)]
+    runs = [read_run(folder.path) for folder in dict.fromkeys(found)]
+    runs += [run for path in dict.fromkeys(files) for run in read_scores(path)]
+    if not runs:
+        raise RunError(f"there are no runs in {', '.join(map(str, places))}: give run folders, or a folder above them.")
+    return runs
 
 
 def _require(path: Path, document: Any, names: Iterable[str], section: str = "") -> None:

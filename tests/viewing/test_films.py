@@ -1,4 +1,4 @@
-"""Videos of a game and of a dream beside it, frame by frame, with answers known in advance."""
+"""Videos of a game, of a dream beside it and of draws, frame by frame, with answers known in advance."""
 
 from types import SimpleNamespace
 
@@ -22,18 +22,19 @@ ACTIONS = [1, 1, 2, 0, 2, 2, 1, 0] * 20
 @pytest.fixture
 def run():
     config = build_config("smoke", "simple", "minatar/breakout", seed=4)
-    return SimpleNamespace(config=config, game=spec(config.game, config.env), device=torch.device("cpu"))
+    return SimpleNamespace(
+        config=config,
+        game=spec(config.game, config.env),
+        device=torch.device("cpu"),
+        policy=ScriptedPolicy(ACTIONS, 3),
+        generator=torch.Generator(),
+    )
 
 
 def begin(run, purpose):
     """The game that a film of this purpose plays."""
     games = make_env(run.config.game, 1, derive_seed(run.config.seed, purpose, 0) % 2**31, run.config.env)
     return games, games.reset()
-
-
-def state_of(model=None):
-    policy = ScriptedPolicy(ACTIONS, 3)
-    return SimpleNamespace(policy=policy, world_model=model, generators=SimpleNamespace(device=torch.Generator()))
 
 
 def test_the_film_of_a_game_shows_every_frame_with_the_score_so_far(run):
@@ -46,7 +47,7 @@ def test_the_film_of_a_game_shows_every_frame_with_the_score_so_far(run):
         observation, score = step.observation, score + step.raw_reward[0]
         if step.episodes:
             break
-    filmed = list(film_game(run, state_of()))
+    filmed = list(film_game(run))
     assert len(filmed) == len(expected) > 5
     assert all(np.array_equal(one, other) for one, other in zip(filmed, expected, strict=True))
 
@@ -68,13 +69,14 @@ def test_a_perfect_model_dreams_the_game_and_both_end_together(run):
         last = picture
         if step.episodes:
             break
-    filmed = list(film_dream(run, state_of(model)))
+    run.world_model = model
+    filmed = list(film_dream(run))
     assert len(filmed) == len(expected) > 5
     assert all(np.array_equal(one, other) for one, other in zip(filmed, expected, strict=True))
 
 
 def test_a_film_survives_encoding(run, tmp_path):
-    frames = list(film_game(run, state_of()))
+    frames = list(film_game(run))
     write_video(tmp_path / "game.mp4", frames, 10)
     _, images = read_video(tmp_path / "game.mp4")
     assert len(images) == len(frames)

@@ -1,20 +1,23 @@
 """Videos of a game, of a dream beside it and of draws, frame by frame, with answers known in advance."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+import evade
 from evade.config.presets import build_config
 from evade.envs import make_env, spec
 from evade.envs.pictures import render_frame
 from evade.seeding import derive_seed
-from evade.viewing.films import film_dream, film_game
-from evade.viewing.panels import captioned, compare_strip, panel_factor, reward_caption, upscale
+from evade.viewing.films import film_draws, film_dream, film_game
+from evade.viewing.panels import captioned, compare_strip, draws_strip, panel_factor, reward_caption, upscale
 from evade.viewing.videos import write_video
 from fake_worlds import PerfectModel, ScriptedPolicy
 from reading_videos import read_video
+from small_runs import make_small_run
 
 ACTIONS = [1, 1, 2, 0, 2, 2, 1, 0] * 20
 
@@ -83,3 +86,26 @@ def test_a_film_survives_encoding(run, tmp_path):
     height, width, _ = frames[0].shape
     for image, frame in zip(images, frames, strict=True):
         assert np.abs(image[:height, :width].astype(int) - frame).mean() < 3
+
+
+def test_the_film_of_draws_shows_the_dreams_of_each_draw_and_their_distance_from_the_mean(tmp_path):
+    run = evade.load(make_small_run(tmp_path, prior_scale=0.3))
+    with torch.no_grad():
+        run.world_model.end_head.output.bias.fill_(-1e4)
+    run = replace(run, policy=ScriptedPolicy([0, *ACTIONS], 3))
+    start = run.read_replay().observation(40)
+    filmed = list(film_draws(run, start))
+    horizon = run.config.dream.horizon
+    assert len(filmed) == horizon + 1
+    rewards, frames = np.zeros((horizon + 1, 4)), []
+    for column, choice in enumerate(("mean", 0, 1, 2)):
+        dream = run.dream(start, choice)
+        dream.reset(seed=0)
+        steps = [dream.step(action) for action in [0, *ACTIONS][:horizon]]
+        rewards[1:, column] = [step[1] for step in steps]
+        frames.append([start[-1], *(step[0][-1] for step in steps)])
+    assert np.abs(rewards[:, 1] - rewards[:, 2]).max() > 1e-3, "draws differ"
+    for step, picture in enumerate(filmed):
+        pictures = [render_frame(frames[column][step], 2) for column in (1, 2, 3)]
+        names = ["draw 0", "draw 1", "draw 2"]
+        assert np.array_equal(picture, draws_strip(pictures, names, rewards[:, 1:], rewards[:, 0], step))

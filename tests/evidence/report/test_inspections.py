@@ -6,6 +6,8 @@ import pytest
 
 from evade.errors import ReportError, UnreadableFile
 from evade.evidence.report import verify_report, write_report
+from evade.evidence.report.groups import arrange
+from evade.evidence.report.inspections import list_exhibits
 from evade.evidence.results import read_runs
 from evade.evidence.results.inspection import write_inspection
 from inspections import make_inspection
@@ -43,18 +45,15 @@ def test_the_first_run_of_each_group_is_shown(report):
 
 def test_a_changed_number_of_the_run_is_found(runs_dir, report):
     runs = read_runs([runs_dir])
-    assert verify_report(runs, report) > 0
     (path,) = [run.folder.inspection for run in runs if run.variant == "evade" and run.seed == 0]
-    original = path.read_text()
-    document = json.loads(original)
+    document = json.loads(path.read_text())
     document["draws"][0][0] += 0.5
     path.write_text(json.dumps(document))
-    with pytest.raises(ReportError, match=r"run-1-draws\.svg is another figure"):
+    with pytest.raises(ReportError, match=r"\(1 difference\): figures/run-1-draws\.svg is another figure"):
         verify_report(runs, report)
     path.write_text("{}")
     with pytest.raises(UnreadableFile, match="is not an inspection"):
-        verify_report(runs, report)
-    path.write_text(original)
+        list(list_exhibits(arrange(runs)))
 
 
 def test_without_event_layers_there_is_no_chapter(written):

@@ -156,6 +156,7 @@ def test_draws_are_shown_beside_each_other_above_their_distance_from_the_mean():
         assert len(columns) > len(chart_rows(strips[2], colour)[0]) > 0, "a curve grows with the steps"
         ends.append(rows[-1])
     assert ends[0] < ends[1] < ends[2], "above, on and below the mean"
+    assert np.ptp(chart_rows(strips[4], DRAW_COLOURS[1])[1]) <= 1, "a draw that agrees with the mean stays level"
     assert ends[1] - ends[0] == pytest.approx(ends[2] - ends[1], abs=1.5)
 
 

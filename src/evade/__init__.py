@@ -1,11 +1,14 @@
 """EVaDE-SimPLe: event-based variational Thompson sampling for model-based reinforcement learning.
 
-Importing this package loads neither torch nor a game; import the part you need, for instance `evade.layers`. What is
+Importing this package loads neither torch nor a game; import the part you need, for instance `evade.layers`. It does
+register the package's environments with Gymnasium, so that `gymnasium.make("evade/MinAtar-Breakout-v0")` works. What is
 public is `load` and the modules in `PUBLIC_MODULES`; everything else may change in any version.
 """
 
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+import gymnasium
 
 if TYPE_CHECKING:
     from evade.training.load import load_run as load
@@ -35,6 +38,31 @@ PUBLIC_MODULES: tuple[str, ...] = (
     "evade.errors",
 )
 """The modules whose names keep their meaning within a minor version; the changelog lists changes."""
+
+# A copy of the documented games of `evade.envs.games`, which importing the layers alone must not load.
+_GAMES = {
+    "MinAtar": "Asterix Breakout Freeway Seaquest SpaceInvaders",
+    "MiniGrid": "DoorKey-5x5 DoorKey-6x6 DoorKey-8x8 Empty-8x8 LavaGapS6 FourRooms UnlockPickup",
+    "DeepSea": "10 14 20 30",
+    "Atari": "Alien Amidar Assault Asterix BankHeist BattleZone Boxing Breakout ChopperCommand CrazyClimber "
+    "DemonAttack Freeway Frostbite Gopher Hero JamesBond Kangaroo Krull KungFuMaster MsPacman Pong PrivateEye Qbert "
+    "RoadRunner Seaquest UpNDown",
+}
+
+
+def _register_environments() -> None:
+    """Register the dream of a run, any game by its name, and each documented game with Gymnasium."""
+    gymnasium.register("evade/Dream-v0", entry_point="evade.training.load:make_dream")
+    gymnasium.register("evade/Game-v0", entry_point="evade.envs.single:GameEnv")
+    for family, names in _GAMES.items():
+        for name in names.split():
+            game = f"{family.lower()}/{name}"
+            gymnasium.register(
+                f"evade/{family}-{name}-v0", entry_point="evade.envs.single:GameEnv", kwargs={"game": game}
+            )
+
+
+_register_environments()
 
 
 def __getattr__(name: str) -> Any:

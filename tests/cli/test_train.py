@@ -63,7 +63,9 @@ def test_every_variant_trains_and_so_do_pixels(game, variant, tmp_path, capsys):
     expected = ["collect", "fit", *(["draw"] if variant != "simple" else []), "improve", "evaluate"]
     order = list(dict.fromkeys(phases))
     assert order == [(i, phase) for i in (1, 2) for phase in expected] + [(3, "collect"), (3, "score")]
-    assert {path.name for path in folder.media.iterdir()} == {"learning_curve.png", "game.mp4", "dream.mp4"}
+    draws = {"draws.mp4"} if variant != "simple" else set()
+    assert {path.name for path in folder.media.iterdir()} == {"learning_curve.png", "game.mp4", "dream.mp4"} | draws
+    assert folder.inspection.exists() == (variant != "simple")
     assert all(path.stat().st_size > 1000 for path in folder.media.iterdir())
     assert list(folder.tensorboard.iterdir())
 

@@ -8,7 +8,9 @@ from evade.viewing.panels import (
     ADDED,
     BORDER,
     CANVAS,
+    CHART_HEIGHT,
     CONDITIONED,
+    DRAW_COLOURS,
     DREAMING,
     LINE_HEIGHT,
     MARGIN,
@@ -16,6 +18,7 @@ from evade.viewing.panels import (
     NEUTRAL,
     captioned,
     compare_strip,
+    draws_strip,
     panel_factor,
     reward_caption,
     upscale,
@@ -127,3 +130,37 @@ def test_the_difference_tells_what_the_dream_added_and_missed():
 def test_frames_of_different_size_cannot_be_compared():
     with pytest.raises(ShapeError, match=r"\[10, 10, 3\].*\[10, 12, 3\]"):
         compare_strip(np.zeros((10, 10, 3), np.uint8), np.zeros((10, 12, 3), np.uint8), [], True)
+
+
+def chart_rows(strip, colour):
+    """Mean row of a draw's curve at each of its columns, below the panels."""
+    is_curve = (strip[strip.shape[0] - CHART_HEIGHT :] == colour).all(-1)
+    columns = np.flatnonzero(is_curve.any(0))
+    return columns, np.array([np.flatnonzero(is_curve[:, column]).mean() for column in columns])
+
+
+def test_draws_are_shown_beside_each_other_above_their_distance_from_the_mean():
+    rng = np.random.default_rng(0)
+    pictures = list(rng.integers(0, 256, (3, 10, 10, 3), dtype=np.uint8))
+    rewards, mean = np.zeros((5, 3)), np.zeros(5)
+    rewards[1:] = [0.5, 0.25, 0.0]
+    mean[1:] = 0.25
+    strips = [draws_strip(pictures, ["draw 0", "draw 1", "draw 2"], rewards, mean, step) for step in range(5)]
+    assert len({strip.shape for strip in strips}) == 1, "pictures of a video agree in size"
+    for panel, picture, colour in zip(panels(strips[4], 10, 10), pictures, DRAW_COLOURS, strict=True):
+        assert np.array_equal(panel[BORDER:-BORDER, BORDER:-BORDER], upscale(picture, 32))
+        assert tuple(panel[0, 0]) == colour
+    ends = []
+    for colour in DRAW_COLOURS:
+        columns, rows = chart_rows(strips[4], colour)
+        assert len(columns) > len(chart_rows(strips[2], colour)[0]) > 0, "a curve grows with the steps"
+        ends.append(rows[-1])
+    assert ends[0] < ends[1] < ends[2], "above, on and below the mean"
+    assert np.ptp(chart_rows(strips[4], DRAW_COLOURS[1])[1]) <= 1, "a draw that agrees with the mean stays level"
+    assert ends[1] - ends[0] == pytest.approx(ends[2] - ends[1], abs=1.5)
+
+
+def test_a_small_negative_number_is_a_plain_zero_in_the_caption():
+    picture = [np.zeros((10, 10, 3), np.uint8)]
+    negative, zero = (draws_strip(picture, ["draw 0"], np.array([[0.0], [r]]), np.array([0, r]), 1) for r in (-1e-9, 0))
+    assert np.array_equal(negative, zero)

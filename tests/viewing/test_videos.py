@@ -6,11 +6,12 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from evade.envs.pictures import BACKGROUND, COLOURS, render_frame
 from evade.errors import VideoError
 from evade.viewing.panels import captioned, upscale
-from evade.viewing.videos import write_video
+from evade.viewing.videos import write_gif, write_video
 from reading_videos import read_video
 
 WHITE = np.full((16, 16, 3), 255, np.uint8)
@@ -190,3 +191,30 @@ def test_an_interrupt_that_the_run_survives_does_not_cut_its_video_short(tmp_pat
     path = tmp_path / "game.mp4"
     subprocess.run([sys.executable, "-c", code, path], check=True, start_new_session=True)
     assert len(read_video(path)[1]) == 40
+
+
+def test_a_gif_shows_every_image_and_repeats(tmp_path):
+    rng = np.random.default_rng(0)
+    colours = rng.integers(0, 256, (5, 1, 1, 3), dtype=np.uint8)
+    images = [np.broadcast_to(colour, (20, 31, 3)) for colour in colours]
+    write_gif(tmp_path / "film.gif", iter(images), 10)
+    with Image.open(tmp_path / "film.gif") as film:
+        assert (film.n_frames, film.size) == (5, (32, 20))
+        assert (film.info["loop"], film.info["duration"]) == (0, 100)
+        for index, image in enumerate(images):
+            film.seek(index)
+            assert np.array_equal(np.array(film.convert("RGB"))[:, :31], image)
+    assert [path.name for path in tmp_path.iterdir()] == ["film.gif"]
+
+
+def test_a_gif_that_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(VideoError, match=r"choose a name in \.gif"):
+        write_gif(tmp_path / "film.mp4", [WHITE], 10)
+    with pytest.raises(VideoError, match="would have no images"):
+        write_gif(tmp_path / "film.gif", [], 10)
+    with pytest.raises(VideoError, match="image 1 is uint8"):
+        write_gif(tmp_path / "film.gif", [WHITE, WHITE[:4]], 10)
+    (tmp_path / "file").touch()
+    with pytest.raises(VideoError, match="cannot be written"):
+        write_gif(tmp_path / "file" / "film.gif", [WHITE], 10)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

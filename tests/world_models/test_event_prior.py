@@ -157,3 +157,26 @@ def test_novelty_is_the_largest_sigma_among_the_events_of_a_step():
     steps = torch.cat([EMPTY, EMPTY]), torch.cat([ACTION, ACTION]), torch.cat([seen, half_seen])
     assert model.novelty(*steps).tolist() == [0.25, 1.0], "1 / (1 + 3 / patience), and one place never seen"
     assert model.novelty(EMPTY, ACTION, EMPTY).tolist() == [0.0], "nothing happens"
+
+
+def test_the_images_of_sigma_have_every_event_in_its_place():
+    channels, actions, (height, width) = 2, 3, (4, 5)
+    layers = ("translation", "weighting", "interaction")
+    prior = EventPrior(
+        layers, channels=channels, frame_size=(height, width), num_actions=actions, scale=1.0, patience=1.0
+    )
+    prior.sigma.copy_(torch.arange(len(prior.sigma), dtype=torch.float32))
+    images = prior.sigma_images()
+    translation, weighting, interaction = prior.sigma.split([size for _, size in prior._sizes])
+    pairs = translation.view(channels, channels + 1, 3, 3)
+    places = weighting.view(1 + actions, channels, height, width)
+    met = interaction.view(1 + actions, channels, channels + 1, 3, 3)
+    for i in range(channels):
+        for j in range(channels + 1):
+            block = slice(3 * i, 3 * i + 3), slice(3 * j, 3 * j + 3)
+            assert torch.equal(images["translation"][block], pairs[i, j])
+            assert torch.equal(images["interaction, predicted frame"][block], met[0, i, j])
+            assert torch.equal(images["interaction, present frame"][block], met[1:, i, j].mean(0))
+        grid = slice(width * i, width * (i + 1))
+        assert torch.equal(images["weighting, predicted frame"][:, grid], places[0, i])
+        assert torch.equal(images["weighting, present frame"][:, grid], places[1:, i].mean(0))

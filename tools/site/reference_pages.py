@@ -16,7 +16,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 import evade
-from evade.cli.main import OWN_WORDS, VERBS, main
+from evade.cli.main import VERBS, main
 from evade.cli.train import RESUME_USAGE, USAGE
 from evade.config import RunConfig, flatten, to_document
 from evade.config.presets import PRESETS, build_config
@@ -37,7 +37,7 @@ def commands_page() -> str:
     ]
     for verb, function in VERBS.items():
         summary = inspect.getdoc(function) or ""
-        text = USAGES[verb] if verb in OWN_WORDS else _help(verb)
+        text = USAGES.get(verb) or _help(verb)
         parts += [f"## evade {verb}", summary.partition("\n")[0], f"```text\n{text.strip()}\n```"]
     return "\n\n".join(parts) + "\n"
 

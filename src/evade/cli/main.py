@@ -12,6 +12,7 @@ from evade.cli.compare import compare
 from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
+from evade.cli.figures import figures
 from evade.cli.index import index
 from evade.cli.paper import paper
 from evade.cli.posterior import posterior
@@ -40,6 +41,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "explain": explain,
     "paper": paper,
     "posterior": posterior,
+    "figures": figures,
     "report": report,
     "benchmark": benchmark,
     "doctor": doctor,

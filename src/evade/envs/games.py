@@ -15,6 +15,9 @@ from evade.errors import UnknownGame
 PREPROCESSING_VERSION = 1
 """Incremented whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
 
+OWN_NAMESPACE = "evade/"
+"""How the Gymnasium ids begin that this package registers (`evade/__init__.py`)."""
+
 Kind = Literal["atari", "minatar", "minigrid", "deepsea", "gymnasium"]
 """The families of games; `evade.envs.make` has the builder of each."""
 
@@ -152,7 +155,8 @@ def resolve(name: str) -> Game:
         _import_module_of(name)
     known = {_fold(form): game for game in _known_games(name) for form in _forms(game)}
     game = known.get(_fold(name)) or _find_deepsea(name)
-    if game is None and name.rpartition(":")[2] in gymnasium.registry:
+    # Our own ids are forms of known games, apart from dreams, which are no games.
+    if game is None and name.rpartition(":")[2] in gymnasium.registry and not name.startswith(OWN_NAMESPACE):
         game = Game("gymnasium", name, title=name.rpartition(":")[2])
     if game is None:
         raise UnknownGame(_describe_unknown(name))
@@ -221,13 +225,14 @@ def _more_minigrid() -> Iterator[Game]:
 
 def _forms(game: Game) -> tuple[str, ...]:
     """Every spelling of a game, before `_fold`."""
+    own_id = f"{OWN_NAMESPACE}{game.kind}-{game.id}-v0"
     if game.kind == "atari":
         ale = _join_words(game.id)
         old_ids = (f"{ale}{skip}-{version}" for skip in ("", "NoFrameskip") for version in ("v0", "v4"))
-        return (game.name, f"atari/{game.title}", game.ale_id, *old_ids)
+        return (game.name, f"atari/{game.title}", game.ale_id, own_id, *old_ids)
     if game.kind == "minigrid":
-        return (game.name, f"{game.name}-v0", game.minigrid_id)
-    return (game.name, f"{game.name}-v0", f"{game.name}-v1")
+        return (game.name, f"{game.name}-v0", game.minigrid_id, own_id)
+    return (game.name, f"{game.name}-v0", f"{game.name}-v1", own_id)
 
 
 def _fold(name: str) -> str:
@@ -241,7 +246,8 @@ def _describe_unknown(name: str) -> str:
             names.setdefault(_fold(form), []).append(game.name)
     # A known game's Gymnasium id is not suggested a second time.
     for env_id in gymnasium.registry:
-        names.setdefault(_fold(env_id), [env_id])
+        if not env_id.startswith(OWN_NAMESPACE):
+            names.setdefault(_fold(env_id), [env_id])
     near = get_close_matches(_fold(name), names, n=3)
     # Drop repetitions, keep the order.
     suggested = list(dict.fromkeys(suggestion for form in near for suggestion in names[form]))[:3]

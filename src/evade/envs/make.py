@@ -44,13 +44,21 @@ def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PL
 
 def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
     """The frame shape, number of actions and reward range of a game played with these settings."""
+    env, measured = build_game(game, config)
+    env.close()
+    return measured
+
+
+def build_game(game: str, config: EnvConfig = PLAIN) -> tuple[Env, GameSpec]:
+    """Build one game, with frames uint8 `[C, H, W]` and raw rewards, and its spec."""
     found = resolve(game)
     protocol = choose_protocol(found, config)
     env = _build_env(found, config, protocol)
     try:
-        return _measure(env, protocol)
-    finally:
+        return env, _measure(env, protocol)
+    except BaseException:
         env.close()
+        raise
 
 
 def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from evade.errors import ReplayCorrupt
@@ -171,6 +173,11 @@ class Replay:
         stack = at.unsqueeze(1) + torch.arange(1 - self.num_frames, 1)
         first = at - self._rest.position[at]
         return self._frames[torch.maximum(stack, first.unsqueeze(1))]
+
+    def observation(self, at: int) -> NDArray[np.uint8]:
+        """The stacked frames that end at one index, `[K, C, H, W]`."""
+        stacked: NDArray[np.uint8] = self.observations(torch.tensor([at]))[0].numpy()
+        return stacked
 
     def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
         """Sample transitions uniformly, each a window of K + 1 consecutive frames of one episode; on the CPU.

@@ -46,6 +46,11 @@ class RunFolder:
         return self.path / "timing.jsonl"
 
     @property
+    def inspection(self) -> Path:
+        """What event layers and draws make of one frame, as numbers; of a finished run that has event layers."""
+        return self.path / "inspection.json"
+
+    @property
     def environment(self) -> Path:
         """The versions and the machine the run was made with."""
         return self.path / "environment.txt"

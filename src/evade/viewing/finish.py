@@ -10,18 +10,20 @@ from evade.errors import RunError
 from evade.evidence.figures.learning_curve import plot_learning_curve
 from evade.evidence.published.paper import METHODS, game_runs, read_human_random
 from evade.evidence.results import RunResult, read_run
+from evade.evidence.results.inspection import write_inspection
 from evade.evidence.stats import Estimate, estimate
 from evade.policies.acting import RandomPolicy
 from evade.seeding import derive_seed
 from evade.training.evaluation import evaluate
+from evade.training.load import LoadedRun
 from evade.training.run import Run
 from evade.training.state import TrainState
-from evade.viewing.films import film_dream, film_game
+from evade.viewing.films import DRAWS_PER_SECOND, FRAMES_PER_SECOND, film_draws, film_dream, film_game
+from evade.viewing.inspection import inspect_run
 from evade.viewing.videos import write_video
 from evade.vocabulary.variants import VARIANTS
 
 RANDOM_EPISODES = 100
-FRAMES_PER_SECOND = 10
 
 WHOLE_GAME = 4500
 """Steps: the 5 minutes (18,000 frames) for which random play was measured by Mnih et al. (2015). Scores of games that
@@ -70,7 +72,7 @@ def finish(run: Run, state: TrainState) -> Outcome:
 def write_media(
     run: Run, state: TrainState, result: RunResult, random: float, reference: tuple[str, float] | None
 ) -> list[Path]:
-    """Write all figures and videos of a run and return their paths."""
+    """Write all figures and videos of a run and return their paths; and `inspection.json`, if it has event layers."""
     media = run.folder.media
     paths = [media / "learning_curve.png", media / "game.mp4", media / "dream.mp4"]
     evaluations: dict[int, list[float]] = defaultdict(list)
@@ -89,8 +91,14 @@ def write_media(
             final=(final[0].real_steps, result.final_scores) if final else None,
             variant=run.config.variant,
         )
-    write_video(paths[1], film_game(run, state), FRAMES_PER_SECOND)
-    write_video(paths[2], film_dream(run, state), FRAMES_PER_SECOND)
+    trained = view_state(run, state)
+    write_video(paths[1], film_game(trained), FRAMES_PER_SECOND)
+    write_video(paths[2], film_dream(trained), FRAMES_PER_SECOND)
+    if trained.has_draws:
+        inspection = inspect_run(trained, state.replay)
+        write_inspection(run.folder.inspection, inspection)
+        paths.append(media / "draws.mp4")
+        write_video(paths[3], film_draws(trained, state.replay.observation(inspection.frame)), DRAWS_PER_SECOND)
     return paths
 
 
@@ -99,6 +107,21 @@ def plays_whole_games(config: RunConfig) -> bool:
     limits = (config.evaluation.time_limit, config.env.time_limit)
     limit = next((limit for limit in limits if limit is not None), None)
     return limit is None or limit >= WHOLE_GAME
+
+
+def view_state(run: Run, state: TrainState) -> LoadedRun:
+    """A run in memory as `evade.load` would load it, on its own device."""
+    return LoadedRun(
+        config=run.config,
+        game=run.game,
+        policy=state.policy.eval(),
+        world_model=state.world_model.eval(),
+        draw=state.draw.value,
+        generator=state.generators.device,
+        folder=run.folder,
+        chunks=state.replay.saved_values(),
+        device=run.device,
+    )
 
 
 def random_score(run: Run) -> float:

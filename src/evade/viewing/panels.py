@@ -21,6 +21,8 @@ CANVAS: Colour = (32, 35, 43)
 """Around panels and under words."""
 INK: Colour = (232, 232, 232)
 NEUTRAL: Colour = (88, 92, 102)
+NEUTRAL_INK: Colour = (160, 164, 172)
+"""Of numbers on an axis."""
 CONDITIONED: Colour = (0, 178, 120)
 """Border of a dream while it is shown real frames: green."""
 DREAMING: Colour = (224, 60, 49)
@@ -30,10 +32,15 @@ ADDED: Colour = (230, 159, 0)
 MISSED: Colour = (86, 180, 233)
 """Of a difference where the dream is darker than the game."""
 
+DRAW_COLOURS: tuple[Colour, ...] = ((230, 159, 0), (86, 180, 233), (204, 121, 167))
+"""Border and curve of the first, second and third draw."""
+
 FONT_SIZE = 16
 LINE_HEIGHT = 22
 MARGIN = 8
 BORDER = 4
+CHART_HEIGHT = 120
+"""Pixels: the curves below dreams of several draws."""
 CAPTION_WIDTH = 320
 """Pixels: a captioned image is made at least so wide, so that a short line always fits."""
 
@@ -99,6 +106,63 @@ def compare_strip(game: Picture, dream: Picture, lines: list[str], is_dreaming: 
     gap = _canvas(len(panels[0]), MARGIN)
     strip = np.concatenate([gap, panels[0], gap, panels[1], gap, panels[2], gap], axis=1)
     return captioned(strip, lines)
+
+
+def draws_strip(
+    pictures: list[Picture],
+    names: list[str],
+    rewards: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    step: int,
+) -> Picture:
+    """Dreams of up to three draws side by side with their rewards; below, how far their returns are from the mean's.
+
+    Args:
+        pictures: `[H, W, 3]` each, at this step, not yet enlarged.
+        names: of the draws.
+        rewards: `[T + 1, draws]`, of all steps of the film, 0 at its start; so that all its curves have one scale.
+        mean: `[T + 1]`, the same of the mean model.
+        step: 0 to T.
+    """
+    returns = rewards.cumsum(0)
+    panels = [
+        captioned(
+            _panel(picture, [(name, colour)], colour),
+            [f"reward {_signed(reward)},  return {_signed(total)}" if step else "all start here"],
+        )
+        for picture, name, colour, reward, total in zip(
+            pictures, names, DRAW_COLOURS, rewards[step], returns[step], strict=False
+        )
+    ]
+    gap = _canvas(len(panels[0]), MARGIN)
+    strip = np.concatenate([gap, *(part for panel in panels for part in (panel, gap))], axis=1)
+    heading = f"step {step}:  return minus the mean model's ({_signed(mean[: step + 1].sum())})"
+    return np.concatenate([strip, _chart(returns - mean.cumsum()[:, None], step, strip.shape[1], heading)])
+
+
+def _signed(value: float) -> str:
+    # Adding zero makes the zero of a small negative number a plain one.
+    return f"{round(value, 2) + 0.0:+.2f}"
+
+
+def _chart(curves: NDArray[np.float64], step: int, width: int, heading: str) -> Picture:
+    """Curves `[T + 1, draws]` up to a step, one colour for each draw, with 0 and the largest value on the axis."""
+    canvas = _write(_canvas(LINE_HEIGHT + CHART_HEIGHT + MARGIN, width), heading, (MARGIN, 0))
+    largest = max(float(np.abs(curves).max()), 1e-6)
+    left, middle = 5 * MARGIN + FONT_SIZE, LINE_HEIGHT + CHART_HEIGHT // 2
+    scale = (CHART_HEIGHT - FONT_SIZE) / 2 / largest
+    spacing = (width - left - 2 * MARGIN) / max(len(curves) - 1, 1)
+    for value, label in ((largest, f"{largest:+.2g}"), (0.0, "0"), (-largest, f"{-largest:+.2g}")):
+        canvas = _write(canvas, label, (MARGIN, round(middle - value * scale) - FONT_SIZE // 2), NEUTRAL_INK)
+    page = Image.fromarray(canvas)
+    pen = ImageDraw.Draw(page)
+    pen.line([(left, middle), (width - MARGIN, middle)], fill=NEUTRAL)
+    for curve, colour in zip(curves[: step + 1].T, DRAW_COLOURS, strict=False):
+        points = [(left + index * spacing, middle - value * scale) for index, value in enumerate(curve)]
+        x, y = points[-1]
+        pen.line(points, fill=colour, width=3)
+        pen.ellipse([x - 4, y - 4, x + 4, y + 4], fill=colour)
+    return np.array(page)
 
 
 def _difference(game: Picture, dream: Picture) -> Picture:

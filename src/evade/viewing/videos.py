@@ -1,15 +1,16 @@
-"""Images to mp4 (H.264), by the ffmpeg that comes with imageio-ffmpeg. The images themselves are made in `panels`."""
+"""Images to mp4 (H.264), by the ffmpeg that comes with imageio-ffmpeg, or to GIF. `panels` makes the images."""
 
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO
 
 import imageio_ffmpeg
 import numpy as np
+from PIL import Image
 
 from evade.errors import VideoError
 from evade.runs.files import written_whole
@@ -33,18 +34,51 @@ def write_video(path: Path, images: Iterable[Picture], frames_per_second: float)
     Raises:
         VideoError: there is no image, one does not fit, or ffmpeg failed.
     """
-    if path.suffix != ".mp4" or not frames_per_second > 0:
+    first, remaining = _begin(path, ".mp4", images, frames_per_second)
+    with _video_errors(path), written_whole(path) as draft:
+        _encode(_command(draft, first, frames_per_second), chain([first], remaining))
+
+
+def write_gif(path: Path, images: Iterable[Picture], frames_per_second: float) -> None:
+    """Write images as a GIF that repeats, for pages that cannot show videos. It is several times larger than an mp4.
+
+    Args:
+        path: ends in .gif; the folder is made, and a file of that name is replaced once the new one is whole.
+        images: uint8 `[H, W, 3]`, all of one size; each is reduced to 256 colours of its own.
+        frames_per_second: images shown per second, up to 50.
+
+    Raises:
+        VideoError: there is no image, one does not fit, or the file cannot be written.
+    """
+    first, remaining = _begin(path, ".gif", images, frames_per_second)
+    pages = (Image.fromarray(image).quantize() for image in remaining)
+    milliseconds = max(round(1000 / frames_per_second), 20)
+    with _video_errors(path), written_whole(path) as draft:
+        Image.fromarray(first).quantize().save(
+            draft, "GIF", save_all=True, append_images=pages, duration=milliseconds, loop=0
+        )
+
+
+def _begin(
+    path: Path, ending: str, images: Iterable[Picture], frames_per_second: float
+) -> tuple[Picture, Iterator[Picture]]:
+    """The first image and the others, all checked."""
+    if path.suffix != ending or not frames_per_second > 0:
         raise VideoError(
             f"{path.name} at {frames_per_second} frames per second cannot be written: "
-            "choose a name in .mp4 and a number above 0."
+            f"choose a name in {ending} and a number above 0."
         )
     remaining = _checked(images)
     first = next(remaining, None)
     if first is None:
         raise VideoError(f"{path.name} would have no images: give at least one.")
+    return first, remaining
+
+
+@contextmanager
+def _video_errors(path: Path) -> Iterator[None]:
     try:
-        with written_whole(path) as draft:
-            _encode(_command(draft, first, frames_per_second), chain([first], remaining))
+        yield
     except OSError as error:
         raise VideoError(f"{path} cannot be written ({error.strerror or error}): fix this and retry.") from error
 

@@ -153,6 +153,29 @@ class EventPrior(NoisyLayer):
                 total = total + then.flatten(1) @ place + (now.flatten(1) * place_now[action]).sum(1)
         return self.scale * torch.tanh(total)
 
+    def sigma_images(self) -> dict[str, Tensor]:
+        """Sigma by kind of event, as images; of the present frame's events the mean over actions.
+
+        Returns:
+            By name: of pairs `[C * 3, (C + 1) * 3]`, one 3 x 3 block for each kind of object (rows) and its neighbour
+            (columns, the edge last); of places `[H, C * W]`, one grid for each kind of object beside the next.
+        """
+        images = {}
+        begin = 0
+        for name, size in self._sizes:
+            part, begin = self.sigma[begin : begin + size], begin + size
+            if name == "translation":
+                images["translation"] = _tile_pairs(part, self.channels)
+                continue
+            tile = _tile_pairs if name == "interaction" else self._tile_places
+            count = size // (1 + self.num_actions)
+            images[f"{name}, predicted frame"] = tile(part[:count], self.channels)
+            images[f"{name}, present frame"] = tile(part[count:].view(-1, count).mean(0), self.channels)
+        return images
+
+    def _tile_places(self, sigma: Tensor, channels: int) -> Tensor:
+        return sigma.view(channels, *self.frame_size).transpose(0, 1).flatten(1)
+
     def mean_weight(self) -> Tensor:
         """Zero: the network's own prediction is the mean."""
         return torch.zeros_like(self.sigma)
@@ -176,6 +199,10 @@ class EventPrior(NoisyLayer):
     def extra_repr(self) -> str:
         """Shown inside the brackets by `print(layer)`."""
         return f"{', '.join(self.event_layers)}; {len(self.counts):,} events, scale={self.scale}, mode={self.mode}"
+
+
+def _tile_pairs(sigma: Tensor, channels: int) -> Tensor:
+    return sigma.view(channels, channels + 1, WINDOW, WINDOW).transpose(1, 2).flatten(2).flatten(0, 1)
 
 
 def _with_edge(maps: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from evade.errors import ReportError
 from evade.evidence.figures import save_figure
 from evade.evidence.report.chapters import fill_chapters, list_measures, plot_picture
 from evade.evidence.report.groups import Entry, Group, arrange
+from evade.evidence.report.inspections import list_exhibits
 from evade.evidence.report.measures import Measure
 from evade.evidence.report.numbers import cost, final_score, headline, summarise
 from evade.evidence.results import RunResult
@@ -60,11 +61,12 @@ def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
 
 def plot_figures(groups: Sequence[Group]) -> dict[str, Figure]:
     """Plot every figure, by its path in the folder."""
-    return {
+    histories = {
         picture.file: plot_picture(chapter, picture)
         for chapter in fill_chapters(groups)
         for picture in chapter.pictures
     }
+    return histories | {exhibit.file: exhibit.plot() for exhibit in list_exhibits(groups)}
 
 
 def videos(entry: Entry) -> dict[Path, str]:
@@ -106,6 +108,7 @@ def _front(groups: Sequence[Group]) -> dict[str, Any]:
         "games": list(dict.fromkeys(group.game for group in groups)),
         "sections": list(dict.fromkeys(group.section for group in groups)),
         "chapters": fill_chapters(groups),
+        "exhibits": list(list_exhibits(groups)),
         "runs": runs,
         "phases": list(dict.fromkeys(phase for run in runs for phase in run["entry"].run.seconds)),
     }

@@ -1,0 +1,141 @@
+"""A look inside one world model, as numbers: what its event layers and draws make of one real frame. No torch here.
+
+A run writes it at its end (`inspection.json`), so that figures of it can be plotted, and verified, without the model.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evade.errors import UnreadableFile
+from evade.runs.files import read_json, write_json
+
+MAX_BYTES = 2**26
+"""A larger file is refused. At the size of the paper's networks it has about 6 MB."""
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MapChange:
+    """One channel before and after an event layer."""
+
+    layer: str
+    """`translation`, `weighting` or `interaction`."""
+    stage: str
+    """Before which stage of the network the layer is: `up stage 5`."""
+    channel: int
+    num_channels: int
+    is_largest: bool
+    """Whether no channel of the layer changes more on average; False for a channel that was asked for."""
+    before: Array
+    """`[h, w]`."""
+    after: Array
+    """`[h, w]`."""
+
+
+@dataclass(frozen=True)
+class SigmaImage:
+    """The sigmas of some noisy weights, arranged as an image."""
+
+    title: str
+    rows: str
+    """What the blocks from top to bottom are."""
+    columns: str
+    """What the blocks from left to right are."""
+    names: tuple[str, ...]
+    """Of the blocks from left to right; empty to number them from 0."""
+    block: tuple[int, int]
+    """Rows and columns of a block: the weights of one filter, or the places of one kind of object."""
+    values: Array
+    """`[rows, columns]`, absolute values."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """One real frame, as a world model's event layers and draws see it."""
+
+    title: str
+    """Game, variant and seed."""
+    variant: str
+    frame: int
+    """Which frame of the run's experience."""
+    picture: NDArray[np.uint8]
+    """`[H, W, 3]`, the frame as an image."""
+    action: int
+    """The action the maps are for."""
+    draw: str
+    """The draw the maps are under, in words."""
+    mean: Array
+    """`[A]`, the expected reward of each action under the mean weights."""
+    draws: Array
+    """`[D, A]`, under draws 0 to D - 1."""
+    changes: tuple[MapChange, ...]
+    """For each event layer the channel that changes most, followed by the one asked for, if any."""
+    sigmas: tuple[SigmaImage, ...]
+    """Of all noisy layers."""
+    prior_sigmas: tuple[SigmaImage, ...]
+    """Of the event prior; empty without one."""
+
+
+def write_inspection(path: Path, inspection: Inspection) -> None:
+    """Write it as JSON; numbers come back exactly."""
+    write_json(path, asdict(inspection, dict_factory=_plain))
+
+
+def read_inspection(path: Path) -> Inspection:
+    """Read what `write_inspection` wrote.
+
+    Raises:
+        UnreadableFile: it is missing, too large, damaged or something else.
+    """
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise UnreadableFile(f"{path} is larger than {MAX_BYTES:,} bytes: `evade figures` did not write it. Remove it.")
+    document = read_json(path)
+    try:
+        return _build(document)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableFile(f"{path} is not an inspection ({error}): remove it, or restore it from a copy.") from None
+
+
+def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in pairs}
+
+
+def _build(document: Any) -> Inspection:
+    values = dict(document)
+    values["picture"] = _array(values["picture"], 3).astype(np.uint8)
+    values["mean"], values["draws"] = _array(values["mean"], 1), _array(values["draws"], 2)
+    values["changes"] = tuple(
+        MapChange(**change | {side: _array(change[side], 2) for side in ("before", "after")})
+        for change in values["changes"]
+    )
+    for name in ("sigmas", "prior_sigmas"):
+        values[name] = tuple(_build_image(image) for image in values[name])
+    inspection = Inspection(**values)
+    if inspection.draws.shape[1] != len(inspection.mean) or inspection.picture.shape[2] != 3:
+        raise ValueError("shapes do not fit together")
+    if any(change.before.shape != change.after.shape for change in inspection.changes):
+        raise ValueError("maps before and after differ in size")
+    return inspection
+
+
+def _build_image(document: dict[str, Any]) -> SigmaImage:
+    names, block = tuple(map(str, document["names"])), tuple(map(int, document["block"]))
+    image = SigmaImage(**document | {"values": _array(document["values"], 2), "names": names, "block": block})
+    rows, columns = image.values.shape
+    if len(block) != 2 or min(block) < 1 or rows % block[0] or columns % block[1]:
+        raise ValueError(f"blocks of {block} do not tile an image of {rows} x {columns}")
+    if names and len(names) != columns // block[1]:
+        raise ValueError(f"{len(names)} names for {columns // block[1]} blocks")
+    return image
+
+
+def _array(values: Any, num_axes: int) -> Array:
+    array = np.array(values, np.float32)
+    if array.ndim != num_axes or array.size == 0 or not np.isfinite(array).all():
+        raise ValueError(f"an array of shape {array.shape} instead of {num_axes} axes, or not finite")
+    return array

@@ -1,0 +1,22 @@
+"""A run of one iteration, trained for moments: real networks, experience and a draw, without the end of a run."""
+
+from dataclasses import replace
+
+from evade.config.presets import build_config
+from evade.runs.folder import RunFolder
+from evade.training.phases import collect_real_experience, draw_from_posterior, fit_world_model
+from evade.training.run import Run
+
+
+def make_small_run(path, variant="evade", *, prior_scale=0.0, game="minatar/breakout", sticky=0.0):
+    """The folder of a run that has collected, fitted and drawn once."""
+    config = build_config("smoke", variant, game)
+    if prior_scale:
+        config = replace(config, world_model=config.world_model.with_prior_scale(prior_scale))
+    config = replace(config, dream=replace(config.dream, sticky_probability=sticky))
+    with Run(config, RunFolder(path)) as run:
+        state = run.restore_or_start()
+        for each_phase in (collect_real_experience, fit_world_model, draw_from_posterior):
+            each_phase(run, state)
+        run.save(state)
+    return path

@@ -12,6 +12,7 @@ from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
 from evade.cli.index import index
+from evade.cli.look import look
 from evade.cli.paper import paper
 from evade.cli.posterior import posterior
 from evade.cli.report import report
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "compare": compare,
     "index": index,
     "explain": explain,
+    "look": look,
     "paper": paper,
     "posterior": posterior,
     "report": report,

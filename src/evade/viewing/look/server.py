@@ -87,13 +87,15 @@ class LookServer:
         self._server.should_exit = True
 
     def _build_app(self) -> Starlette:
-        return Starlette(
+        app = Starlette(
             routes=[
                 Route("/", self._send_file),
                 Route("/{name}", self._send_file),
                 WebSocketRoute("/socket", self._talk),
             ]
         )
+        app.router.redirect_slashes = False  # a wrong path is answered, and leads nowhere
+        return app
 
     async def _send_file(self, request: Request) -> Response:
         name = request.path_params.get("name", FRONT_PAGE)

@@ -29,7 +29,8 @@ class RunSource:
         self.film: Film
         self.checkpoint = ""
         """Name of the checkpoint that is loaded."""
-        self._load()
+        self._tried = self._newest()
+        self._take(*self._load())
         self.title = resolve(self.run.config.game).title
         self.names = names(self.run.config.game, self.run.config.env)
 
@@ -38,13 +39,17 @@ class RunSource:
 
         What is loaded stays, also if the folder has vanished: `evade train` removes checkpoints while we read them.
         """
+        newest = self._newest()
+        if newest in ("", self._tried):
+            return False
+        self._tried = newest
         try:
-            if self._newest() == self.checkpoint:
-                return False
-            self._load()
+            run, is_newest = self._load()
         except EvadeError:
             return False
-        return True
+        if is_newest:
+            self._take(run, is_newest)
+        return is_newest
 
     def check(self) -> None:
         """Raise a `LookError` if the folder is not there any more."""
@@ -54,12 +59,15 @@ class RunSource:
                 "is closed."
             )
 
-    def _load(self) -> None:
-        newest = self._newest()
-        with warnings.catch_warnings(record=True):  # of a damaged checkpoint that is skipped
+    def _load(self) -> tuple[LoadedRun, bool]:
+        """The newest usable checkpoint, and whether it is the newest of all."""
+        with warnings.catch_warnings(record=True) as skipped:
             warnings.simplefilter("always")
             run = load_run(self.folder.path)
-        self.run, self.checkpoint = run, newest
+        return run, not skipped
+
+    def _take(self, run: LoadedRun, is_newest: bool) -> None:
+        self.run, self.checkpoint = run, self._tried if is_newest else f"before {self._tried}"
         self.posterior = Posterior(run.world_model, run.draw)
         self.film = Film(run)
 

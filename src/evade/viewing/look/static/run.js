@@ -29,6 +29,8 @@ export function setUp(hello, tellError, tellWords) {
   refresh();
 }
 
+const numberOf = name => name.replace(/\b0+(?=\d)/, "");
+
 export const stop = () => clearTimeout(timer);
 
 async function refresh() {
@@ -37,7 +39,7 @@ async function refresh() {
     const run = await ask("run");
     status = run.status;
     showRun(run);
-    if (run.is_new) tell(`Loaded checkpoint ${+run.checkpoint} of the run.`, true);
+    if (run.is_new) tell(`Loaded checkpoint ${numberOf(run.checkpoint)} of the run.`, true);
     seen = "";
   } catch (error) {
     if (error.message !== seen) report(error); // said once
@@ -50,7 +52,7 @@ async function refresh() {
 function showRun(run) {
   const series = Object.fromEntries([run.scores, ...run.series].map(each => [each.name, each.points]));
   const words = {running: "still training; this page follows it", finished: "finished", stopped: "stopped, can be resumed", failed: "failed", new: "has just begun"};
-  $("run-status").textContent = `${words[run.status] ?? run.status} · checkpoint ${+run.checkpoint}`;
+  $("run-status").textContent = `${words[run.status] ?? run.status} · checkpoint ${numberOf(run.checkpoint)}`;
   CHARTS.forEach(({lines}, index) => {
     const card = $("charts").children[index], canvas = card.querySelector("canvas");
     const drawn = lines.map(([name, colour]) => ({colour, points: series[name] ?? []}));

@@ -88,7 +88,7 @@ def test_the_run_is_read_anew(session):
     assert run["status"] == "finished"
     assert run["scores"]["points"]
     assert {series["name"] for series in run["series"]} >= {"posterior/disagreement", "faithfulness/divergence_step"}
-    assert not run["is_new"]
+    assert run["checkpoint"] == session.source.checkpoint
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import base64
 import json
+import shutil
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ import torch
 from devtools import open_browser, open_page, wait_until
 from evade.envs.pictures import render_frame
 from evade.layers import hold, use_mean
+from evade.runs.checkpoint import load_checkpoint, save_checkpoint
+from evade.runs.files import write_json
+from evade.runs.folder import RunFolder
 from evade.viewing.look.server import LookServer
 from evade.viewing.look.session import Session
 from evade.viewing.look.source import DEMO, RunSource
@@ -26,15 +31,24 @@ def browser(tmp_path_factory):
         yield port
 
 
-@pytest.fixture(scope="module")
-def server():
-    # A copy of its own: its thread holds draws in the networks while the test asks those of `source`.
-    server = LookServer(RunSource(DEMO))
+@contextmanager
+def serving(path):
+    # A run of its own: its thread holds draws in the networks while the test asks those of `source`.
+    server = LookServer(RunSource(path))
     thread = threading.Thread(target=server.serve)
     thread.start()
-    yield server
-    server.stop()
-    thread.join(20)
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving(DEMO) as running:
+        yield running
 
 
 @pytest.fixture
@@ -211,6 +225,28 @@ def test_the_curves_of_the_run_are_drawn(page):
     assert text(page, "run-status").startswith("finished")
 
 
+def test_the_page_of_a_run_that_trains_follows_it(browser, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(DEMO, folder.path)
+    write_json(folder.status, {"status": "running"})
+    with serving(folder.path) as server, open_page(browser, server.url) as page:
+        ready(page)
+        page.wait("document.querySelector('#charts canvas').dataset.points > 0")
+        before = int(page.evaluate("document.querySelector('#charts canvas').dataset.points"))
+        rewards = strip_of(page, [])
+        assert text(page, "run-status").startswith("still training")
+        with folder.scores.open("a") as scores:
+            last = json.loads(folder.scores.read_text().splitlines()[-1])
+            scores.write(json.dumps(last | {"real_steps": 99_000, "score": 7.0}) + "\n")
+        saved = load_checkpoint(folder.checkpoints, pytest.fail)
+        saved.tensors["world_model"]["event_prior.sigma"] *= 9
+        save_checkpoint(folder.checkpoints, saved.number + 1, saved.tensors, saved.state)
+        page.wait(f"document.querySelector('#charts canvas').dataset.points == {before + 1}")
+        page.wait(f"document.getElementById('run-status').textContent.endsWith('checkpoint {saved.number + 1}')")
+        page.wait(f"document.getElementById('strip').dataset.rewards != {json.dumps(rewards, separators=(',', ':'))!r}")
+        assert page.complaints() == []
+
+
 def test_the_keyboard_alone_is_enough(page):
     """Every control is reached by Tab and worked by keys: play, choose an object, change a cell, compare draws."""
     reached = []
@@ -248,17 +284,13 @@ def test_nothing_sticks_out_of_a_narrow_or_a_wide_window(page, width):
 
 
 def test_a_closed_tab_leaves_nothing_behind_and_a_lost_server_is_said(browser):
-    server = LookServer(RunSource(DEMO))
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    with open_page(browser, server.url) as page:
-        ready(page)
-        assert server._num_tabs == 1
-    wait_until(lambda: server._num_tabs == 0)
-    with open_page(browser, server.url) as page:
-        ready(page)
-        server.stop()
-        thread.join(20)
-        page.wait("document.body.dataset.ready == 'lost'")
-        assert "start `evade look` again" in text(page, "notice")
-    assert not thread.is_alive()
+    with serving(DEMO) as server:
+        with open_page(browser, server.url) as page:
+            ready(page)
+            assert server._num_tabs == 1
+        wait_until(lambda: server._num_tabs == 0)
+        with open_page(browser, server.url) as page:
+            ready(page)
+            server.stop()
+            page.wait("document.body.dataset.ready == 'lost'")
+            assert "start `evade look` again" in text(page, "notice")

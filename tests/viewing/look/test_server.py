@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import shutil
 import socket
 import threading
@@ -254,11 +255,13 @@ def test_a_run_whose_files_vanish_is_said_and_stays_playable(tmp_path):
         shutil.rmtree(folder / "replay")
         assert "cannot be read" in ask(websocket, "start", chunk=1, frame=0)["error"]
         shutil.rmtree(folder / "checkpoints")
-        assert ask(websocket, "run")["done"]["is_new"] is False
+        assert ask(websocket, "run")["done"]["checkpoint"]
         (folder / "metrics.jsonl").write_text("not a record\n")
         assert "line 1 of" in ask(websocket, "run")["error"]
         shutil.rmtree(folder)
         assert "cannot be read any more" in ask(websocket, "run")["error"]
+        answer, text = get(server, root(server) + "report/index.html")
+        assert (answer.status, b"There is no report: " in text) == (409, True)
         assert ask(websocket, "step", action="agent")["done"]["step"] == 1
         assert ask(websocket, "rewards", count=16)["done"]["draws"]
 
@@ -271,12 +274,12 @@ def test_a_new_checkpoint_is_loaded_and_a_damaged_one_is_not(tmp_path):
     with serving(RunSource(folder)) as server, talking(server) as websocket:
         before = ask(websocket, "rewards", count=4)["done"]["draws"]
         shutil.copytree(saved.path, checkpoints / f"{saved.number + 1:08d}")
-        assert ask(websocket, "run")["done"]["is_new"] is False, "its manifest names another number"
+        # Its manifest names another number.
+        assert int(ask(websocket, "run")["done"]["checkpoint"]) == saved.number
         assert ask(websocket, "rewards", count=4)["done"]["draws"] == before
         saved.tensors["world_model"]["event_prior.sigma"] *= 2
         save_checkpoint(checkpoints, saved.number + 2, saved.tensors, saved.state)
-        run = ask(websocket, "run")["done"]
-        assert (run["is_new"], int(run["checkpoint"])) == (True, saved.number + 2)
+        assert int(ask(websocket, "run")["done"]["checkpoint"]) == saved.number + 2
         assert ask(websocket, "rewards", count=4)["done"]["draws"] != before
 
 
@@ -290,6 +293,19 @@ def test_nothing_is_written_into_the_run_and_no_lock_is_taken(tmp_path):
         assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
         with RunLock(folder / "lock"):
             assert "done" in ask(websocket, "step", action="agent")
+
+
+def test_the_report_of_the_run_is_made_in_memory(server):
+    answer, text = get(server, root(server) + "report/index.html")
+    assert answer.status == 200
+    assert b"EVaDE report" in text
+    figures = re.findall(rb'<img src="(figures/[^"]+)"', text)
+    assert figures
+    answer, figure = get(server, root(server) + "report/" + figures[0].decode())
+    assert answer.getheader("content-type") == "image/svg+xml"
+    assert b"<svg" in figure
+    for path in ("report/", "report/../main.js", "report/..%2f..%2fserver.py", "report/figures/none.svg"):
+        assert get(server, root(server) + path)[0].status == 404
 
 
 def test_a_taken_port_is_said(server, source):

@@ -178,12 +178,11 @@ def _run(session: Session, message: Message) -> Message:
     """Where the run stands; loads its newest checkpoint."""
     session.source.check()
     progress = read_progress(session.source.folder.path)
-    is_new = session.source.refresh()
+    session.source.refresh()
     film = session.source.film
     return {
         **asdict(progress),
         "checkpoint": session.source.checkpoint,
-        "is_new": is_new,
         "chunks": [film.iteration(number) for number in range(film.num_chunks)],
     }
 

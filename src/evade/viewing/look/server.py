@@ -17,9 +17,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from evade.errors import LookError
+from evade.errors import EvadeError, LookError
 from evade.viewing.look.guard import HEADERS, MAX_MESSAGE, Allowance, Guard
 from evade.viewing.look.messages import answer
+from evade.viewing.look.report import HEADERS as REPORT_HEADERS
+from evade.viewing.look.report import MemoryReport
 from evade.viewing.look.session import Session
 from evade.viewing.look.source import RunSource
 
@@ -48,6 +50,7 @@ class LookServer:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="look")
         # Read once: a path asked for is looked up here, and never leads to the disk.
         self._files = {path.name: path.read_bytes() for path in STATIC.iterdir() if path.is_file()}
+        self._report = MemoryReport(source.folder.path)
         self._num_tabs = 0
         self._token = secrets.token_urlsafe(24)
         self._server = uvicorn.Server(
@@ -90,6 +93,7 @@ class LookServer:
         app = Starlette(
             routes=[
                 Route("/", self._send_file),
+                Route("/report/{name:path}", self._send_report),
                 Route("/{name}", self._send_file),
                 WebSocketRoute("/socket", self._talk),
             ]
@@ -102,6 +106,16 @@ class LookServer:
         if name not in self._files:
             return PlainTextResponse("There is no such file.", status_code=404, headers=HEADERS)
         return Response(self._files[name], media_type=mimetypes.guess_type(name)[0], headers=HEADERS)
+
+    async def _send_report(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            data = await self._work(partial(self._report.get, name))
+        except EvadeError as error:
+            return PlainTextResponse(f"There is no report: {error}", status_code=409, headers=HEADERS)
+        if data is None:
+            return PlainTextResponse("There is no such file.", status_code=404, headers=HEADERS)
+        return Response(data, media_type=mimetypes.guess_type(name)[0], headers=HEADERS | REPORT_HEADERS)
 
     async def _talk(self, websocket: WebSocket) -> None:
         await websocket.accept()

@@ -34,22 +34,21 @@ class RunSource:
         self.title = resolve(self.run.config.game).title
         self.names = names(self.run.config.game, self.run.config.env)
 
-    def refresh(self) -> bool:
-        """Load the newest checkpoint if it is another one; False if it is not, or cannot be read just now.
+    def refresh(self) -> None:
+        """Load the newest checkpoint if it is another one and can be read.
 
         What is loaded stays, also if the folder has vanished: `evade train` removes checkpoints while we read them.
         """
         newest = self._newest()
         if newest in ("", self._tried):
-            return False
+            return
         self._tried = newest
         try:
             run, is_newest = self._load()
         except EvadeError:
-            return False
+            return
         if is_newest:
             self._take(run, is_newest)
-        return is_newest
 
     def check(self) -> None:
         """Raise a `LookError` if the folder is not there any more."""

@@ -12,7 +12,7 @@ let about, report, strip = null, before = null, points = [], channel = 0, cursor
 export function setUp(hello, tellError) {
   about = hello;
   report = tellError;
-  $("what-if").hidden = !about.is_grid;
+  for (const id of ["what-if", "try-objects", "ghost"]) $(id).hidden = !about.is_grid;
   $("no-draws").hidden = about.has_draws;
   $("pair").hidden = !about.has_draws;
   setUpPalette();
@@ -22,6 +22,7 @@ export function setUp(hello, tellError) {
   $("zoom").onchange = drawStrip;
   $("undo").onclick = event => { blurAfterPointer(event); change([]); };
   play.listeners.push(viewChanged);
+  document.addEventListener("look:loaded", refresh);
   new ResizeObserver(() => { drawStrip(); drawTrace(); }).observe($("strip"));
   hover($("strip"), event => {
     const near = nearest(event);

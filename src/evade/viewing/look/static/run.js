@@ -6,7 +6,7 @@ import * as film from "./film.js";
 
 const $ = id => document.getElementById(id);
 const SECONDS = {running: 3, other: 15};
-let about, report, tell, timer, seen = "";
+let about, report, tell, timer, seen = "", loaded = "";
 
 const CHARTS = [
   {title: "Score", note: "by real steps", lines: [["score", COLOURS.game]]},
@@ -39,7 +39,8 @@ async function refresh() {
     const run = await ask("run");
     status = run.status;
     showRun(run);
-    if (run.is_new) tell(`Loaded checkpoint ${numberOf(run.checkpoint)} of the run.`, true);
+    if (loaded && run.checkpoint !== loaded) { document.dispatchEvent(new Event("look:loaded")); tell(`Loaded checkpoint ${numberOf(run.checkpoint)} of the run.`, true); }
+    loaded = run.checkpoint;
     seen = "";
   } catch (error) {
     if (error.message !== seen) report(error); // said once

@@ -11,6 +11,9 @@ import tyro
 from evade.envs.extras import import_extra
 from evade.errors import LookError
 
+LARGE_FRAME = 4000
+"""Cells of a frame from which on all cores are used: Atari at the paper's size has 8,400."""
+
 
 def look(
     run: Annotated[Path | None, tyro.conf.Positional] = None,
@@ -38,8 +41,11 @@ def look(
     from evade.viewing.look.server import LookServer
     from evade.viewing.look.source import DEMO, RunSource
 
-    torch.set_num_threads(1)
-    server = LookServer(RunSource(DEMO if run is None else run), port)
+    source = RunSource(DEMO if run is None else run)
+    # Small frames are fastest on one thread, and leave the other cores to a run that trains.
+    if source.run.game.height * source.run.game.width < LARGE_FRAME:
+        torch.set_num_threads(1)
+    server = LookServer(source, port)
     print(f"{server.url}\nOpen this address in a browser on this machine; Ctrl-C ends it.", flush=True)
     if browser:
         # In a thread, because a browser in the terminal keeps its caller waiting.

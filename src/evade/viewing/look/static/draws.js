@@ -5,7 +5,8 @@ import {COLOURS, cellAt, hover, paint, prepare, short, ticks, chart} from "./pai
 import {blurAfterPointer, play, show} from "./play.js";
 
 const $ = id => document.getElementById(id);
-const AFTER_STEP = 120; // ms without a step before draws are asked: playing goes first
+// Playing goes first: draws are asked after this many ms without a step, later for frames of many cells.
+const AFTER_STEP = 120, AFTER_LARGE_STEP = 1000, LARGE = 4000;
 export const draws = {pair: [], edits: []};
 let about, report, strip = null, before = null, points = [], channel = 0, cursor = null, dragged = null, objects = [], timer;
 
@@ -46,7 +47,8 @@ function viewChanged(view) {
   $("undo").disabled = true;
   if (about.is_grid) paintGrid(view.game.picture);
   clearTimeout(timer);
-  timer = setTimeout(refresh, AFTER_STEP);
+  // A step on its way brings another frame: its draws will be asked instead.
+  timer = setTimeout(() => { if (!play.isStepping()) refresh(); }, about.rows * about.columns < LARGE ? AFTER_STEP : AFTER_LARGE_STEP);
 }
 
 const refresh = latest(async () => {

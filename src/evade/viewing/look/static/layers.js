@@ -20,7 +20,7 @@ export function setUp(hello, tellError) {
   $("layer").replaceChildren(...about.layers.map(name => new Option(titleOf(name), name)));
   $("layer-action").replaceChildren(...about.actions.map((name, index) => new Option(name, index)));
   for (const id of ["layer", "layer-draw", "layer-action"]) $(id).onchange = () => { refresh(); if (id === "layer") loadSigma(); };
-  play.listeners.push(() => { clearTimeout(timer); timer = setTimeout(refresh, AFTER_STEP); });
+  play.listeners.push(() => { clearTimeout(timer); timer = setTimeout(() => { if (!play.isStepping()) refresh(); }, AFTER_STEP); });
   document.addEventListener("look:loaded", () => { refresh(); loadSigma(); });
   // Nothing is computed that nobody sees.
   new IntersectionObserver(([entry]) => { isVisible = entry.isIntersecting; if (isVisible) { refresh(); loadSigma(); } }).observe($("layers"));

@@ -7,7 +7,7 @@ import {Keys} from "./keys.js";
 const $ = id => document.getElementById(id);
 const chosen = name => document.querySelector(`input[name=${name}]:checked`).value;
 
-export const play = {view: null, listeners: []};
+export const play = {view: null, listeners: [], isStepping: () => numWaiting > 0};
 let about, keys, isPlaying = false, timer, report;
 
 export function setUp(hello, tellError) {

@@ -51,9 +51,9 @@ def test_the_dream_parts_from_the_game_where_draws_begin_to_disagree(source):
     session = Session(source)
     view, totals = session.begin(0), []
     while view.parted is None or view.step < view.parted + 2:
-        totals.append(session.rewards(16).total)
+        totals.append(session.rewards(8).total)
         view = session.step("agent")
-    totals.append(session.rewards(16).total)
+    totals.append(session.rewards(8).total)
     assert view.parted > 20
     assert max(totals[: view.parted - 2]) < 0.05
     assert max(totals[view.parted - 2 :]) > 0.1

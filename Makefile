@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 RUN := OMP_WAIT_POLICY=PASSIVE PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test browser check chaos docs package showcase format clean
+.PHONY: help install train test browser check chaos docs package showcase demo format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,7 +17,7 @@ install: $(STAMP)  ## create .venv with everything in it
 # The stamp is renewed only when what is installed changes, so a second run starts at once.
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,minigrid,ray,dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,minigrid,look,ray,dev]"
 	@touch $@
 
 train: install  ## install when needed, then train EVaDE on MinAtar Breakout (a few minutes)
@@ -54,6 +54,9 @@ package: install  ## build wheel and sdist into dist, and check what package ind
 
 showcase: install  ## train the two small runs of a release and put them, with model cards, into build/showcase (about an hour)
 	$(BIN)/python tools/showcase.py build/showcase
+
+demo: install  ## train the run that `evade look --demo` shows, and put it into the package (a few minutes)
+	$(RUN) $(BIN)/python tests/make_demo.py
 
 format:  ## let ruff format and fix what it can
 	$(BIN)/ruff format .

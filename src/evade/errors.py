@@ -158,3 +158,7 @@ class VideoError(EvadeError):
 
 class MetricsError(EvadeError):
     """A line of a metrics file is not a record of iteration, phase, step and values."""
+
+
+class LookError(EvadeError):
+    """`evade look` was asked for something that the run, the game or the page does not have."""

@@ -14,6 +14,7 @@ from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
 from evade.cli.figures import figures
 from evade.cli.index import index
+from evade.cli.look import look
 from evade.cli.paper import paper
 from evade.cli.posterior import posterior
 from evade.cli.report import report
@@ -39,6 +40,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "compare": compare,
     "index": index,
     "explain": explain,
+    "look": look,
     "paper": paper,
     "posterior": posterior,
     "figures": figures,

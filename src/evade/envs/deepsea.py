@@ -40,6 +40,9 @@ class DeepSea(gymnasium.Env[Frame, int]):
         render_scale: side of a rendered cell in pixels.
     """
 
+    action_names = ("left or right", "the other way")
+    channels = ("diver", "treasure")
+
     metadata = {"render_modes": ["rgb_array"], "render_fps": 5}  # noqa: RUF012 - Gymnasium's own declaration
 
     def __init__(

@@ -8,6 +8,7 @@ from evade.envs.deepsea import build_deepsea
 from evade.envs.games import Game, Kind, Protocol, choose_protocol, resolve
 from evade.envs.minatar import build_minatar
 from evade.envs.minigrid import build_minigrid
+from evade.envs.names import Names, find_names
 from evade.envs.pixels import FrameObservation, build_pixels
 from evade.envs.preprocess import Env, follow_protocol
 from evade.envs.settings import EnvConfig
@@ -25,21 +26,22 @@ GRID_BUILDERS: dict[Kind, Builder] = {"minatar": build_minatar, "minigrid": buil
 """Families of grids of objects, whose observations are frames already."""
 
 
-def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN) -> VectorEnv:
+def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PLAIN, first: int = 0) -> VectorEnv:
     """Make a batch of one game.
 
     Args:
         game: any name `evade.envs.games.resolve` knows: `atari/pong`, `minigrid/DoorKey-5x5`, a Gymnasium id.
         num_envs: N, the number of games that step together.
-        seed: game i of the batch is determined by (seed, i) and its actions.
+        seed: game i of the batch is determined by (seed, first + i) and its actions.
         config: how the game is played, and how many frames an observation stacks.
+        first: number of the first game, to play one game of a larger batch again.
     """
     require(num_envs >= 1, "num_envs", num_envs, "must be at least 1")
     require(seed >= 0, "seed", seed, "must not be negative")
     found = resolve(game)
     protocol = choose_protocol(found, config)
     envs = [_build_env(found, config, protocol) for _ in range(num_envs)]
-    return VectorEnv(envs, _measure(envs[0], protocol), seed, config.num_frames)
+    return VectorEnv(envs, _measure(envs[0], protocol), seed, config.num_frames, first)
 
 
 def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:
@@ -59,6 +61,16 @@ def build_game(game: str, config: EnvConfig = PLAIN) -> tuple[Env, GameSpec]:
     except BaseException:
         env.close()
         raise
+
+
+def names(game: str, config: EnvConfig = PLAIN) -> Names:
+    """What people call the actions of a game and the channels of its frames."""
+    found = resolve(game)
+    env = _build_env(found, config, choose_protocol(found, config))
+    try:
+        return find_names(env)
+    finally:
+        env.close()
 
 
 def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:

@@ -26,6 +26,10 @@ LEVELS = 2
 """Channels are binary: an object is in a cell or it is not."""
 
 
+ACTION_NAMES = {"n": "no-op", "l": "left", "u": "up", "r": "right", "d": "down", "f": "fire"}
+"""By the letters of MinAtar's action map."""
+
+
 class MinAtarGame(gymnasium.Env[Frame, int]):
     """A MinAtar game: 10x10 cells with one binary channel per object type, uint8 `[C, 10, 10]`.
 
@@ -58,6 +62,9 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
         )
         all_actions = range(self._game.num_actions())
         self._actions: list[int] = list(self._game.minimal_action_set() if minimal_actions else all_actions)
+        letters, numbers = self._game.env.action_map, self._game.env.channels
+        self.action_names = tuple(ACTION_NAMES[letters[action]] for action in self._actions)
+        self.channels = tuple(name.replace("_", " ") for name in sorted(numbers, key=numbers.get))
         rows, columns, channels = self._game.state_shape()
         self.observation_space = spaces.Box(0, LEVELS - 1, (channels, rows, columns), np.uint8)
         self.action_space = spaces.Discrete(len(self._actions))  # type: ignore[assignment] # counts in int64

@@ -117,6 +117,7 @@ class MiniGridGame(gymnasium.Env[Frame, int]):
         self._env_id = env_id
         self._game = _make(env_id)
         self._actions = contents.actions if minimal_actions else tuple(range(int(self._game.action_space.n)))
+        self.action_names = tuple(ACTIONS[action] for action in self._actions)
         self._coloured = contents.coloured
         self.channels = contents.channels
         self._channel = {name: index for index, name in enumerate(self.channels)}

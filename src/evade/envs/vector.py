@@ -71,15 +71,16 @@ class VectorEnv:
         spec: the spec they share.
         seed: a non-negative integer.
         num_frames: K, the frames in an observation.
+        first: number of the first game; one batch that begins at 3 plays what game 3 of a larger batch plays.
     """
 
-    def __init__(self, envs: Sequence[Env], spec: GameSpec, seed: int, num_frames: int = 4) -> None:
+    def __init__(self, envs: Sequence[Env], spec: GameSpec, seed: int, num_frames: int = 4, first: int = 0) -> None:
         self.spec = spec
         self.num_envs = len(envs)
         self.num_frames = num_frames
         self._envs = tuple(envs)
         self._seeds: list[int | None] = [
-            int(np.random.SeedSequence([seed, index]).generate_state(1)[0]) for index in range(self.num_envs)
+            int(np.random.SeedSequence([seed, first + index]).generate_state(1)[0]) for index in range(self.num_envs)
         ]
         self._is_running = False
         self._stack = np.zeros((self.num_envs, num_frames, spec.channels, spec.height, spec.width), np.uint8)

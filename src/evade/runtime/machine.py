@@ -19,7 +19,7 @@ from evade.vocabulary.variants import EVADE
 from evade.world_models.build import build_deterministic, build_deterministic_fitter
 from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPathConfig
 
-EXTRAS = {"atari": "ale_py", "minatar": "minatar", "minigrid": "minigrid", "ray": "ray"}
+EXTRAS = {"atari": "ale_py", "minatar": "minatar", "minigrid": "minigrid", "look": "starlette", "ray": "ray"}
 """Optional extras of the package, and a module that each installs."""
 
 SELF_TEST_UPDATES = 30

@@ -101,7 +101,7 @@ def compare_strip(game: Picture, dream: Picture, lines: list[str], is_dreaming: 
     panels = [
         _panel(game, [("game", INK)], NEUTRAL),
         _panel(dream, [("dream", INK), (state, border)], border),
-        _panel(_difference(game, dream), [("difference", INK), ("added", ADDED), ("missing", MISSED)], NEUTRAL),
+        _panel(difference(game, dream), [("difference", INK), ("added", ADDED), ("missing", MISSED)], NEUTRAL),
     ]
     gap = _canvas(len(panels[0]), MARGIN)
     strip = np.concatenate([gap, panels[0], gap, panels[1], gap, panels[2], gap], axis=1)
@@ -165,7 +165,7 @@ def _chart(curves: NDArray[np.float64], step: int, width: int, heading: str) -> 
     return np.array(page)
 
 
-def _difference(game: Picture, dream: Picture) -> Picture:
+def difference(game: Picture, dream: Picture) -> Picture:
     """Brighter the further off; the square root makes small errors of real pixels visible."""
     change = dream.astype(float) - game.astype(float)
     strength = np.sqrt(np.abs(change).max(-1, keepdims=True) / 255)

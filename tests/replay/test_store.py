@@ -160,7 +160,7 @@ def test_starts_by_episode_make_short_episodes_as_likely_as_long_ones(tmp_path):
     assert replay.first_start().flatten().tolist() == [0, 0]
 
 
-def restore(replay, capacity=1):
+def restore(replay, capacity=64):
     """Another replay in the same folder, restored from what the first one saves."""
     again = Replay(replay.folder, GAME, replay.num_frames, replay.config, capacity)
     # As from a checkpoint: through JSON.
@@ -168,11 +168,11 @@ def restore(replay, capacity=1):
     return again
 
 
-def test_chunks_are_restored_from_disk_and_strays_are_removed(tmp_path):
+def test_chunks_are_restored_from_disk_and_other_files_stay(tmp_path):
     replay = build(tmp_path, [[4], [2, 6]], batch_size=50, eventful_share=0.5)
-    (tmp_path / "chunk-00002.safetensors.zst").write_bytes(b"left by a crash")
+    (tmp_path / "notes.txt").write_text("mine")
     again = restore(replay)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [record.name for record in replay.records]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
     assert again.records == replay.records
     assert again.num_steps == 12
     samples = [
@@ -184,7 +184,9 @@ def test_chunks_are_restored_from_disk_and_strays_are_removed(tmp_path):
 
 def test_a_restored_replay_goes_on_with_the_next_chunk(tmp_path):
     again = restore(build(tmp_path, [[4], [2, 6]]))
+    (tmp_path / "chunk-00002.safetensors.zst").write_bytes(b"left by a crash")
     again.add(episode(20, 3), write)
+    assert restore(again).num_steps == 15
     assert [record.name for record in again.records] == [f"chunk-0000{n}.safetensors.zst" for n in range(3)]
     assert [record.num_steps for record in again.records] == [4, 8, 3]
     assert again.first_start()[0, -1].flatten().tolist() == [20, 1]
@@ -254,7 +256,7 @@ def test_channels_with_exactly_one_object_in_every_frame_are_single(tmp_path):
     # What has once been wrong stays so.
     replay.add(grid_episode(first[:1].repeat(2, 1, 1, 1)), write)
     assert replay.statistics().is_single.tolist() == [True, False, False]
-    again = Replay(tmp_path, game, 1, replay.config, 1)
+    again = Replay(tmp_path, game, 1, replay.config, 16)
     again.restore(replay.saved_tensors(), replay.saved_values())
     assert again.statistics().is_single.tolist() == [True, False, False]
 

@@ -142,10 +142,13 @@ def test_leftovers_are_removed_and_links_not_followed(tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "precious").touch()
     run = tmp_path / "run"
-    (run / ".tmp-folder" / "deep").mkdir(parents=True)
-    (run / ".tmp-file").touch()
-    (run / ".tmp-link").symlink_to(tmp_path / "outside")
+    mark = "0123456789abcdef" * 2
+    (run / f".tmp-folder-{mark}" / "deep").mkdir(parents=True)
+    (run / f".tmp-file.json-{mark}").touch()
+    (run / f".tmp-game-{mark}.mp4").touch()
+    (run / f".tmp-link-{mark}").symlink_to(tmp_path / "outside")
+    (run / ".tmp-mine").touch()
     (run / "status.json").touch()
     remove_leftovers(run)
-    assert names(run) == ["status.json"]
+    assert names(run) == [f".tmp-link-{mark}", ".tmp-mine", "status.json"]
     assert (tmp_path / "outside" / "precious").exists()

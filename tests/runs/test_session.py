@@ -23,12 +23,14 @@ def status(path):
 
 def test_the_settings_are_written_and_read_back(tmp_path):
     with session(tmp_path, seed=5) as opened:
+        opened.write_settings()
         assert saved_config(opened.folder) == opened.config
     assert json.loads(opened.folder.environment.read_text()) == {"torch": "2"}
 
 
 def test_other_settings_are_refused_and_nothing_is_changed(tmp_path):
     with session(tmp_path) as opened:
+        opened.write_settings()
         before = opened.folder.config.read_bytes()
     with (
         pytest.raises(ConfigChanged, match="seed: 0 in the run, 1 now.*--name, --seed or --runs-dir"),
@@ -45,7 +47,7 @@ def test_a_second_session_is_refused_until_the_first_ends(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_asks_to_stop_and_the_former_handler_comes_back(tmp_path, number):
     former, notes = signal.getsignal(number), []
 
@@ -83,9 +85,10 @@ def test_a_finished_run_has_its_score_in_the_status(tmp_path):
         opened.set_standing({"iteration": 2})
         assert status(tmp_path)["status"] == "running"
         opened.finish({"mean": 1.5})
-    assert status(tmp_path) | {"updated": 0} == {
+    assert status(tmp_path) | {"updated": 0, "sha256": ""} == {
         "status": "finished",
         "updated": 0,
+        "sha256": "",
         "iteration": 2,
         "score": {"mean": 1.5},
     }

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from evade.cli.warn import warn
+
 
 def index(runs_dir: Path = Path("runs"), database: Path | None = None) -> int:
     """Build or rebuild a SQLite index (tables runs, scores, metrics) of all runs in a folder.
@@ -13,6 +15,6 @@ def index(runs_dir: Path = Path("runs"), database: Path | None = None) -> int:
     from evade.evidence.results import build_index
 
     database = database or runs_dir / "index.sqlite"
-    num_runs = build_index(runs_dir, database)
+    num_runs = build_index(runs_dir, database, warn)
     print(f"{database}: {num_runs} run{'' if num_runs == 1 else 's'}")
     return 0

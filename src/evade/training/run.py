@@ -71,6 +71,7 @@ class Run:
         state = assemble(self.config, self.game, self.folder)
         is_resumed = self.checkpoints.restore(state)
         self.session.closing.callback(self.checkpoints.logbook.close)
+        self.session.write_settings()
         if is_resumed:
             self._write_standing(state)
             self.display.note(f"resuming in iteration {state.position.iteration}, phase {state.position.phase}")
@@ -112,7 +113,9 @@ class Run:
                 "iterations": self.config.schedule.iterations,
                 "phase": state.position.phase,
                 "real_steps": state.replay.num_steps,
-            }
+                "journals": {name: extent.document() for name, extent in self.checkpoints.logbook.extents().items()},
+            },
+            is_scored=state.position.scored_after == self.config.schedule.iterations,
         )
 
     def _log_compilation(self, seconds: float) -> None:

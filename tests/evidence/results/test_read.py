@@ -69,7 +69,7 @@ def test_what_is_no_run_is_refused(tmp_path):
             {"settings": {"game": "pong", "seed": 0}, "fingerprint": "f", **VERSIONS},
             "settings.preset, settings.variant:",
         ),
-        ({"settings": None, "fingerprint": "f", **VERSIONS}, "settings.preset, .*settings.seed:"),
+        ({"settings": {}, "fingerprint": "f", **VERSIONS}, "settings.preset, .*settings.seed:"),
     ],
 )
 def test_a_config_of_another_version_or_program_is_a_named_error(tmp_path, document, missing):

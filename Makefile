@@ -16,7 +16,7 @@ install: $(STAMP)  ## create .venv with everything in it
 
 # The stamp is renewed only when what is installed changes, so a second run starts at once.
 $(STAMP): pyproject.toml constraints.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[atari,minatar,minigrid,dev]"
 	@touch $@
 

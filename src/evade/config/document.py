@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
+from evade.checks import fits_type
 from evade.config.run import RunConfig
 from evade.errors import ConfigError
 from evade.kinds import KindSettings, find_kind
@@ -32,7 +33,7 @@ def _to_values(settings: Any) -> Any:
 
 def from_document(document: dict[str, Any]) -> RunConfig:
     """The settings of a document; unknown, missing or invalid ones are a `ConfigError`."""
-    schema = document.get("schema")
+    schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise ConfigError(
             f"Invalid settings of schema {schema!r}: this version of evade reads schema {SCHEMA}. Use the version that "
@@ -46,7 +47,11 @@ def _build(annotation: Any, document: Any, place: str) -> Any:
     section: Callable[..., Any] = annotation
     is_kind = isinstance(annotation, type) and issubclass(annotation, KindSettings)
     if not is_kind and not is_dataclass(annotation):
-        return _as_tuple(document)
+        value = _as_tuple(document)
+        if not fits_type(value, annotation):
+            name, kind = place.rstrip("."), getattr(annotation, "__name__", annotation)
+            raise ConfigError(f"Invalid {name} = {value!r:.100}: must be {kind}.")
+        return value
     if not isinstance(document, dict):
         raise ConfigError(f"Invalid {place.rstrip('.') or 'settings'} = {document!r}: must be a section.")
     if is_kind:
@@ -60,7 +65,7 @@ def _build(annotation: Any, document: Any, place: str) -> Any:
     hints = get_type_hints(section)
     try:
         return section(**{name: _build(hints[name], value, f"{place}{name}.") for name, value in document.items()})
-    except TypeError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(
             f"A setting of {place.rstrip('.') or 'the document'} has the wrong type ({error})."
         ) from error

@@ -1,11 +1,12 @@
 """The end of a run: its score beside random play and the paper, its figures and videos, and where to look."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from evade.envs.games import resolve
-from evade.errors import RunError
+from evade.errors import EvadeError, RunError
 from evade.evidence.figures.learning_curve import plot_learning_curve
 from evade.evidence.published.paper import METHODS, game_runs, read_human_random
 from evade.evidence.results import RunResult, read_run
@@ -54,26 +55,43 @@ def finish(run: Run, state: TrainState) -> Outcome:
             f"changed its scores.jsonl meanwhile. `evade evaluate {run.folder.path}` plays new games."
         )
     score, random, paper = estimate(scores), random_score(run), paper_score(run.config.game, run.config.variant)
-    media = write_media(run, state, result, random, paper)
     # A single episode has no standard error, which JSON says with 0.
     error = score.standard_error if len(scores) > 1 else 0.0
+    # Before figures and videos, which a run can do without.
     run.session.finish({"mean": score.mean, "standard_error": error, "episodes": len(scores), "random": random})
+    media = write_media(run, state, result, random, paper)
     return Outcome(score, len(scores), random, paper, tuple(media))
 
 
 def write_media(
     run: Run, state: TrainState, result: RunResult, random: float, reference: tuple[str, float] | None
 ) -> list[Path]:
-    """Write all figures and videos of a run and return their paths."""
+    """Write all figures and videos of a run and return the paths of those that could be written."""
     media = run.folder.media
-    paths = [media / "learning_curve.png", media / "game.mp4", media / "dream.mp4"]
+    writers: dict[Path, Callable[[Path], None]] = {
+        media / "learning_curve.png": lambda path: _plot_curve(run, path, result, random, reference),
+        media / "game.mp4": lambda path: write_video(path, film_game(run, state), FRAMES_PER_SECOND),
+        media / "dream.mp4": lambda path: write_video(path, film_dream(run, state), FRAMES_PER_SECOND),
+    }
+    written = []
+    for path, write in writers.items():
+        try:
+            write(path)
+        except (EvadeError, OSError) as error:
+            run.display.note(f"{path.name} is left out: {error}")
+        else:
+            written.append(path)
+    return [path for path in written if path.exists()]
+
+
+def _plot_curve(run: Run, path: Path, result: RunResult, random: float, reference: tuple[str, float] | None) -> None:
     evaluations: dict[int, list[float]] = defaultdict(list)
     for row in result.episodes:
         if row.purpose == "evaluate":
             evaluations[row.real_steps].append(row.score)
     if evaluations:
         plot_learning_curve(
-            paths[0],
+            path,
             list(evaluations),
             list(evaluations.values()),
             title=f"{run.config.game}, {run.config.variant}, seed {run.config.seed}",
@@ -81,9 +99,6 @@ def write_media(
             reference=reference,
             variant=run.config.variant,
         )
-    write_video(paths[1], film_game(run, state), FRAMES_PER_SECOND)
-    write_video(paths[2], film_dream(run, state), FRAMES_PER_SECOND)
-    return paths
 
 
 def random_score(run: Run) -> float:

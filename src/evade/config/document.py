@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from evade.checks import fits_type
@@ -28,7 +28,16 @@ def _to_values(settings: Any) -> Any:
     if not is_dataclass(settings):
         return settings
     kind: dict[str, Any] = {"kind": settings.kind} if isinstance(settings, KindSettings) else {}
-    return kind | {field.name: _to_values(getattr(settings, field.name)) for field in fields(settings)}
+    values = {field: getattr(settings, field.name) for field in fields(settings)}
+    return kind | {
+        field.name: _to_values(value)
+        for field, value in values.items()
+        if not (_is_added_later(field) and value == field.default)
+    }
+
+
+def _is_added_later(field: Field[Any]) -> bool:
+    return bool(field.metadata.get("is_added_later"))
 
 
 def from_document(document: dict[str, Any]) -> RunConfig:
@@ -58,7 +67,8 @@ def _build(annotation: Any, document: Any, place: str) -> Any:
         section = find_kind(annotation, document.get("kind"))
         document = {name: value for name, value in document.items() if name != "kind"}
     names = {field.name for field in fields(section)}  # type: ignore[arg-type] # every kind is a dataclass
-    wrong = sorted(document.keys() ^ names)
+    later = {field.name for field in fields(section) if _is_added_later(field)}  # type: ignore[arg-type] # as above
+    wrong = sorted((document.keys() ^ names) - (later - document.keys()))
     if wrong:
         listed = ", ".join(f"{place}{name} is {'unknown' if name in document else 'missing'}" for name in wrong)
         raise ConfigError(f"The settings do not fit this version: {listed}.")

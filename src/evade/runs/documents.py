@@ -98,6 +98,8 @@ def read_status(folder: RunFolder) -> StatusDocument:
         UnreadableFile: it is damaged.
     """
     if not folder.has(folder.status):
+        if folder.has(folder.checkpoints) and any(folder.checkpoints.iterdir()):
+            raise UnreadableFile(f"{folder.status} is missing, although the run has checkpoints: resume the run.")
         return StatusDocument("new", {}, None, {})
     document, where = _read(folder, "status.json", STATUS), str(folder.status)
     _require(where, document, {"status": str})

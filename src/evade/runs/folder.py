@@ -141,7 +141,8 @@ def _say_nothing(message: str) -> None:
 def find_runs(runs_dir: Path, warn: Callable[[str], None] = _say_nothing) -> list[RunFolder]:
     """All runs in `runs_dir` (itself, or up to five folders below), sorted by path.
 
-    Links are not followed and runs are not looked for inside runs. A folder that does not exist holds no run.
+    Links are not followed and runs are not looked for inside runs. A folder that does not exist holds no run. A folder
+    with checkpoints and replay is a run too, so that one without its settings is not overlooked.
 
     Args:
         runs_dir: where to look.
@@ -155,8 +156,9 @@ def find_runs(runs_dir: Path, warn: Callable[[str], None] = _say_nothing) -> lis
     found = []
     for place, folders, files in os.walk(runs_dir, onerror=on_error):
         depth = len(Path(place).relative_to(runs_dir).parts)
-        if CONFIG_NAME in files:
+        is_run = CONFIG_NAME in files or {"checkpoints", "replay"} <= set(folders)
+        if is_run:
             found.append(RunFolder(Path(place)))
-        if CONFIG_NAME in files or depth == DEEPEST_RUN:
+        if is_run or depth == DEEPEST_RUN:
             folders.clear()
     return sorted(found, key=lambda run: run.path)

@@ -34,9 +34,10 @@ class Logbook:
     """
 
     def __init__(self, folder: RunFolder, committed: Committed, warn: Callable[[str], None]) -> None:
+        times = recover_timing(folder.timing, warn)
         self._metrics = Journal(folder.metrics, committed.get("metrics", NOTHING))
         self._scores = Journal(folder.scores, committed.get("scores", NOTHING))
-        self._timing = Journal(folder.timing, recover_timing(folder.timing, warn))
+        self._timing = Journal(folder.timing, times)
         self._seconds_apart = 0.0
         self._tensorboard = OptionalMirror(folder.metrics, folder.tensorboard, warn)
 

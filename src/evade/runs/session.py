@@ -146,6 +146,8 @@ class Session:
                     f"{self.folder.path} holds a run with other settings: " + "; ".join(changed) + ". "
                     "To keep it, choose another --name, --seed or --runs-dir."
                 )
+        else:
+            self.write_settings()
 
     def write_settings(self) -> None:
         """Write settings and environment, once it is certain that the run can continue with them.

@@ -34,7 +34,11 @@ class TensorBoardMirror:
         self.path = directory / f"events.out.tfevents.{time.time_ns()}"
         self._file = self.path.open("xb")
         self._writer = RecordWriter(self._file)
-        self._write(Event(file_version="brain.Event:2"))
+        try:
+            self._write(Event(file_version="brain.Event:2"))
+        except OSError:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

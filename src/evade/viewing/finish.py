@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evade.envs.games import resolve
-from evade.errors import EvadeError, RunError
+from evade.errors import EvadeError
 from evade.evidence.figures.learning_curve import plot_learning_curve
 from evade.evidence.published.paper import METHODS, game_runs, read_human_random
 from evade.evidence.results import RunResult, read_run
@@ -49,11 +49,6 @@ def finish(run: Run, state: TrainState) -> Outcome:
     """Compare, render figures and videos, and write down that the run is done."""
     result = read_run(run.folder.path)
     scores = result.final_scores
-    if not scores:
-        raise RunError(
-            f"The final scores of {run.folder.path} are missing, although its games were played: something removed or "
-            f"changed its scores.jsonl meanwhile. `evade evaluate {run.folder.path}` plays new games."
-        )
     score, random, paper = estimate(scores), random_score(run), paper_score(run.config.game, run.config.variant)
     # A single episode has no standard error, which JSON says with 0.
     error = score.standard_error if len(scores) > 1 else 0.0

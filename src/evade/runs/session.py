@@ -112,16 +112,15 @@ class Session:
             return
         journals = {name: extent.document() for name, extent in status.journals.items()}
         self.standing = status.standing | ({"journals": journals} if journals else {})
-        is_longer = status.standing.get("iterations") != self.config.schedule.iterations
-        self.is_finished = status.word == "finished" and not is_longer
+        self.is_finished = status.word == "finished"
 
     def set_standing(self, standing: Mapping[str, Any], *, is_scored: bool = False) -> None:
         """Write down where the run stands.
 
         Args:
             standing: iteration, phase, ..., and how far the journals are written.
-            is_scored: whether the final score was taken. A finished run stays finished then; otherwise its last
-                checkpoint was lost and it is running again.
+            is_scored: whether the final score was taken. A finished run stays finished then; otherwise it was made
+                longer, or its last checkpoint was lost, and it is running again.
         """
         self.standing = dict(standing)
         self.is_finished = self.is_finished and is_scored

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+from itertools import product
 
 import torch
 import zstandard
@@ -137,27 +138,30 @@ HARMS = (
 )
 
 
-def attack(victim, tally, harms=HARMS, verbs=VERBS):
-    """Every harm with every verb. A resume is made longer, so that it has work to do."""
-    for harm in harms:
-        for verb in verbs:
-            sandbox = victim.copy()
-            words = words_for(verb, sandbox)
-            if verb == "verify":
-                run_here(words[:-1])
-            harm(sandbox)
-            before = tree(sandbox / "outside")
-            is_resume = verb == "resume"
-            longer = ["--schedule.iterations", "3"] if is_resume else []
-            code, output, found = (run_apart if is_resume or harm is plant_bomb else run_here)([*words, *longer])
-            if tree(sandbox / "outside") != before:
-                found["outside"] = output
-            if harm is link_video and _leaks(sandbox):
-                found["outside"] = "a secret is in the report"
-            if harm is add_strangers and len(_strangers(run_of(sandbox))) != 12:
-                found["outside"] = f"a user's file was removed: {sorted(_strangers(run_of(sandbox)))}"
-            tally.add("hostile folders", f"{harm.__name__}, evade {verb}, code {code}", found)
-            victim.discard(sandbox)
+PAIRS = tuple(product(HARMS, VERBS))
+"""Every harm with every verb."""
+
+
+def attack(victim, tally, pairs):
+    """Do each harm to a run of its own, then run the verb. A resume is made longer, so that it has work to do."""
+    for harm, verb in pairs:
+        sandbox = victim.copy()
+        words = words_for(verb, sandbox)
+        if verb == "verify":
+            run_here(words[:-1])
+        harm(sandbox)
+        before = tree(sandbox / "outside")
+        is_resume = verb == "resume"
+        longer = ["--schedule.iterations", "3"] if is_resume else []
+        code, output, found = (run_apart if is_resume or harm is plant_bomb else run_here)([*words, *longer])
+        if tree(sandbox / "outside") != before:
+            found["outside"] = output
+        if harm is link_video and _leaks(sandbox):
+            found["outside"] = "a secret is in the report"
+        if harm is add_strangers and len(_strangers(run_of(sandbox))) != 12:
+            found["outside"] = f"a user's file was removed: {sorted(_strangers(run_of(sandbox)))}"
+        tally.add("hostile folders", f"{harm.__name__}, evade {verb}, code {code}", found)
+        victim.discard(sandbox)
 
 
 def _leaks(sandbox):

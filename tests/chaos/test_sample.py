@@ -33,10 +33,10 @@ def test_no_forged_document_tensor_or_chunk_ends_in_a_traceback_or_a_signal(vict
 
 def test_no_hostile_folder_leads_out_of_itself(victim):
     tally = Tally()
-    chosen = random.Random(2).sample(folders.HARMS, 8)  # noqa: S311
-    folders.attack(victim, tally, chosen, verbs=("compare", "evaluate"))
-    folders.attack(victim, tally, (folders.link_folder("replay"), folders.bend_moments), verbs=("resume",))
-    assert_nothing_found(tally, 18)
+    quick = [(harm, verb) for harm, verb in folders.PAIRS if verb in ("compare", "evaluate", "runs", "index")]
+    folders.attack(victim, tally, random.Random(2).sample(quick, 20))  # noqa: S311
+    folders.attack(victim, tally, [(folders.link_folder("replay"), "resume"), (folders.bend_moments, "resume")])
+    assert_nothing_found(tally, 22)
 
 
 def test_no_command_line_ends_in_a_traceback(victim):

@@ -60,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warn(str(error))
         return MISTAKE
     except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
         # A file or folder that was named by the user, or the disk behind it.
         warn(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): fix this and retry.")
         return MISTAKE

@@ -73,7 +73,7 @@ def _check_moments(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tenso
     if not tensors:
         return
     expected = _moments_after_one_update(optimiser)
-    for key, value in tensors.items():
+    for key, value in sorted(tensors.items()):
         like = expected.get(key)
         if like is None:
             raise CheckpointMismatch(f"its optimiser has {key!r:.80}, which this one does not make")

@@ -19,7 +19,7 @@ FOLDERS = ("checkpoints", "replay", "media", "tensorboard", "post_mortem")
 FILES = ("config.json", "environment.txt", "status.json", "metrics.jsonl", "scores.jsonl", "timing.jsonl", "lock")
 """The files in a run folder. Anything else there is somebody else's: it is neither read nor removed."""
 
-VIDEO = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\.mp4")
+VIDEO = re.compile(r"[^.\x00-\x1f][^\x00-\x1f]*\.mp4")
 """The names of videos in `media`."""
 
 DEEPEST_RUN = 5

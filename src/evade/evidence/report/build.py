@@ -50,7 +50,7 @@ OWN_FILES = {
     "data": re.compile(r"run-[0-9]+\.json"),
     "episodes": re.compile(r"group-[0-9]+\.html"),
     "figures": re.compile(r"[a-z0-9-]+-[0-9]+\.svg"),
-    "media": re.compile(r"run-[0-9]+-[A-Za-z0-9_-]+\.mp4"),
+    "media": re.compile(r"run-[0-9]+-.+\.mp4"),
 }
 """The names that a report gives in each of its folders."""
 

@@ -31,7 +31,7 @@ def make_finished(runs_dir, variant, game, seed, *scores, **settings):
 
 
 def write_journal(path, records):
-    journal = Journal(path, 0)
+    journal = Journal(path)
     for record in records:
         journal.append(record)
     journal.close()

@@ -1,7 +1,9 @@
 """How settings are checked: one `ConfigError` that names the field, the value and the rule."""
 
+import math
 from collections.abc import Callable
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from evade.errors import ConfigError
 
@@ -49,3 +51,30 @@ def is_probability_below_one(value: float) -> bool:
 def require_choice(field: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise a `ConfigError` unless `value` is one of `choices`."""
     require(value in choices, field, value, "must be one of " + ", ".join(choices))
+
+
+def fits_type(value: Any, annotation: Any) -> bool:
+    """Whether a JSON value, with tuples for lists, is of an annotated type.
+
+    Whole numbers count as floats, booleans are not numbers, and numbers must be finite (JSON writes infinity as 1e999)
+    and fit in 64 bits.
+
+    Args:
+        value: from a document.
+        annotation: int, float, str, bool, None, dict, list, a Literal, a tuple or a union of these.
+    """
+    kind, inner = get_origin(annotation) or annotation, get_args(annotation)
+    if kind in (Union, UnionType):
+        return any(fits_type(value, each) for each in inner)
+    if kind is Literal:
+        return any(value == each and type(value) is type(each) for each in inner)
+    if kind is tuple:
+        if not isinstance(value, tuple):
+            return False
+        kinds = (inner[0],) * len(value) if len(inner) == 2 and inner[1] is Ellipsis else inner
+        return len(value) == len(kinds) and all(map(fits_type, value, kinds))
+    if kind is float and isinstance(value, float):
+        return math.isfinite(value)
+    if kind in (int, float):
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    return isinstance(value, NoneType if kind is None else kind)

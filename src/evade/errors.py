@@ -152,6 +152,14 @@ class NoUsableCheckpoint(EvadeError):
     """A run has checkpoints, and every one of them is damaged."""
 
 
+class CheckpointMismatch(EvadeError):
+    """A checkpoint is whole, but does not hold what its settings ask for; the message names the part."""
+
+
+class ImportRefused(EvadeError):
+    """A run folder names a module to import, and the caller did not allow it; the message says how to."""
+
+
 class VideoError(EvadeError):
     """A video cannot be written: no frames, frames that do not fit together, or the encoder failed."""
 

@@ -27,6 +27,12 @@ class GameSpec:
     def __post_init__(self) -> None:
         require_fields(self, "game", "channels height width num_actions", at_least_one, "must be at least 1")
         require(
+            self.num_actions <= 256,
+            "game.num_actions",
+            self.num_actions,
+            "must be at most 256, because an action is stored in one byte",
+        )
+        require(
             2 <= self.levels <= 256,
             "game.levels",
             self.levels,

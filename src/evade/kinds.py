@@ -5,6 +5,10 @@ from typing import Any, ClassVar, TypeVar
 
 from evade.errors import ConfigError
 
+ADDED_LATER: Mapping[str, Any] = {"is_added_later": True}
+"""Metadata of a setting that was added when runs existed already. Documents leave it out while it has its default, so
+that those runs keep their fingerprints and can be read."""
+
 
 class KindSettings:
     """Base of the settings of a part that comes in several kinds.

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -111,3 +112,31 @@ def test_a_failing_self_test_is_a_finding(error):
         raise error
 
     assert _self_test(work) == Finding("self-test", "failed: broken", is_well=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "smoke", "evade", "--game", ""], "Unknown game ''"),
+        (["train", "smoke", "evade", "--game", "CarRacing-v3"], "a package that carracing|is not installed"),
+        (["train", "smoke", "evade", "--name", "../../x"], "Invalid --name"),
+        (["train", "smoke", "evade", "--machine.threads", "100000"], "machine.threads = 100000: must be 0 to 1024"),
+        (["train", "smoke", "evade", "--seed", "99999999999999999999"], "Invalid seed"),
+        (["evaluate", "absent", "--episodes", "0"], "Invalid episodes = 0: must be at least 1"),
+        (["evaluate", "absent", "--seed", "99999999999999999999"], "Invalid seed"),
+        (["evaluate", "/dev/null"], "is not a run"),
+        (["evaluate", "a" * 300], "cannot be read"),
+        (["compare", "/dev/null"], "there are no runs"),
+        (["benchmark", "--threads", "100000"], "must be 0 to 1024"),
+        (["posterior", "--sightings", "-1"], "Invalid sightings"),
+        (["index", "--runs-dir", "/dev/null"], "there are no runs"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_line_and_leaves_nothing_behind(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == MISTAKE
+    error = capsys.readouterr().err
+    assert re.search(said, error, re.IGNORECASE), error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

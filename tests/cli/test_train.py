@@ -224,7 +224,7 @@ def test_a_checkpoint_of_another_version_is_named(trained):
     run = load_run(trained)
     weights = run.world_model.state_dict()
     weights.pop("is_single")
-    with pytest.raises(RunError, match=r"another version of evade.*environment.txt.*Missing key.*is_single"):
+    with pytest.raises(RunError, match=r"another version of evade.*environment.txt.*is_single.* is missing"):
         load_weights(run.world_model, weights)
 
 
@@ -235,7 +235,7 @@ def test_scores_that_vanish_during_a_run_are_named(tmp_path, capsys, monkeypatch
 
     monkeypatch.setattr(algorithm, "score_policy", score_and_lose)
     assert train(tmp_path, "simple") == MISTAKE
-    assert re.search(r"The final scores of .*seed-0 are missing.*`evade evaluate .*seed-0`", capsys.readouterr().err)
+    assert re.search(r"seed-0/scores.jsonl does not fit the checkpoint.*restore the file", capsys.readouterr().err)
 
 
 def test_a_diverged_run_stops_with_a_post_mortem_and_keeps_its_last_checkpoint(tmp_path, capsys):

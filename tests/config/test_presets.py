@@ -89,7 +89,7 @@ def test_a_document_with_unknown_or_missing_settings_is_refused():
         from_document(document | {"schema": 99})
     with pytest.raises(ConfigError, match="Invalid policy = 3: must be a section"):
         from_document(document | {"policy": 3})
-    with pytest.raises(ConfigError, match="wrong type"):
+    with pytest.raises(ConfigError, match="Invalid seed = 'three': must be int"):
         from_document(document | {"seed": "three"})
     with pytest.raises(ConfigError, match="Invalid world_model.kind = 'crystal ball': must be one of deterministic"):
         from_document(document | {"world_model": document["world_model"] | {"kind": "crystal ball"}})

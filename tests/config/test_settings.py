@@ -10,6 +10,8 @@ import evade.envs.settings
 import evade.policies.settings
 import evade.replay.settings
 import evade.world_models.settings
+from evade.config import differences, fingerprint, from_document, to_document
+from evade.config.presets import build_config
 from evade.dreams.settings import DreamConfig
 from evade.envs.settings import EnvConfig
 from evade.errors import ConfigError
@@ -83,3 +85,40 @@ def test_settings_cannot_be_changed_in_place():
 
 def test_the_full_tuple_is_in_the_papers_order():
     assert EVADE == ("translation", "weighting", "interaction")
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [
+        ("schedule", "iterations", "2"),
+        ("schedule", "iterations", 2.5),
+        ("schedule", "iterations", True),
+        ("schedule", "dream_multipliers", [[1]]),
+        ("learner", "learning_rate", None),
+        ("evaluation", "temperature", 1e999),
+        ("machine", "device", 5),
+        ("machine", "compile", "maybe"),
+        ("env", "frame_size", [1, 2, 3]),
+        ("env", "reward_scale", "x"),
+    ],
+)
+def test_a_value_of_another_type_in_a_document_is_named(section, field, value):
+    document = to_document(build_config("smoke", "evade"))
+    document[section][field] = value
+    with pytest.raises(ConfigError, match=f"{section}.*{field}|{field}"):
+        from_document(document)
+
+
+def test_a_setting_that_was_added_later_is_left_out_of_documents_while_it_has_its_default():
+    config = build_config("smoke", "evade")
+    assert "reward_scale" not in to_document(config)["env"]
+    scaled = dataclasses.replace(config, env=dataclasses.replace(config.env, reward_scale=2.0))
+    assert from_document(to_document(scaled)) == scaled
+    assert from_document(to_document(config)) == config
+    assert fingerprint(scaled) != fingerprint(config)
+    assert differences(config, scaled) == ["env.reward_scale: None in the run, 2.0 now"]
+
+
+def test_actions_that_do_not_fit_in_a_byte_are_refused_at_the_start():
+    with pytest.raises(ConfigError, match="game.num_actions = 300: must be at most 256"):
+        GameSpec(**{**GAME, "num_actions": 300})

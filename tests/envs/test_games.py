@@ -3,9 +3,19 @@ import sys
 
 import pytest
 
-from evade.envs.games import ATARI_100K, DEEPSEA, MINATAR, MINIGRID, PROTOCOLS, Protocol, choose_protocol, resolve
+from evade.envs.games import (
+    ATARI_100K,
+    DEEPSEA,
+    MINATAR,
+    MINIGRID,
+    PROTOCOLS,
+    Protocol,
+    check_import,
+    choose_protocol,
+    resolve,
+)
 from evade.envs.settings import EnvConfig
-from evade.errors import UnknownGame
+from evade.errors import ImportRefused, UnknownGame
 
 
 def test_the_suites_are_complete_and_in_the_papers_order():
@@ -151,3 +161,21 @@ def test_naming_games_loads_neither_torch_nor_a_game():
         "resolve('deepsea/20'); assert not {'torch', 'minatar', 'minigrid'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_from_a_document_is_imported_only_if_allowed_or_loaded():
+    for name in ("minatar/breakout", "CartPole-v1", "os:x", "os.path:x"):
+        check_import(name, ())
+    check_import("helper:x", ["helper"])
+    check_import("helper.games:x", ["helper"])
+    for name, allowed in (("helper:x", ()), ("helper:x", ["other"]), ("helpers:x", ["helper"])):
+        with pytest.raises(ImportRefused, match="--allow-import helper"):
+            check_import(name, allowed)
+
+
+@pytest.mark.parametrize("name", ["", " ", ":x", "x:", ".x:y", "a:b:c", "fake_broken_module:x"])
+def test_a_name_that_cannot_be_imported_is_an_unknown_game(name, tmp_path, monkeypatch):
+    (tmp_path / "fake_broken_module.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UnknownGame, match="Unknown game"):
+        resolve(name)

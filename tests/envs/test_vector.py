@@ -218,3 +218,17 @@ def test_a_game_is_the_same_alone_in_company_and_again(game, num_steps, config):
     assert company[0] == play(game, 1, seed=4, num_steps=num_steps, config=config)[0]
     assert company[0] != company[1]
     assert company[0] != play(game, 1, seed=5, num_steps=num_steps, config=config)[0]
+
+
+def test_a_reward_that_is_rounded_away_is_said_once_and_scaling_brings_it_back(monkeypatch):
+    monkeypatch.setattr(VectorEnv, "has_warned", False)
+    env = batch(CountingGame(rewards=(0.4,)))
+    env.reset()
+    with pytest.warns(RuntimeWarning, match=r"a reward of 0.4 is rounded to 0.*--env.reward-scale"):
+        assert env.step([0]).reward.tolist() == [0.0]
+    assert env.step([0]).reward.tolist() == [0.0]
+    plain = GameSpec(channels=1, height=2, width=2, levels=256, num_actions=2)
+    scaled = VectorEnv([CountingGame(rewards=(0.4,))], plain, 0, reward_scale=2.5)
+    scaled.reset()
+    step = scaled.step([0])
+    assert (step.reward.tolist(), step.raw_reward.tolist()) == ([1.0], [0.4])

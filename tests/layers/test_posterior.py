@@ -235,3 +235,21 @@ def test_kl_pushes_sigma_up():
     assert (layer.sigma.grad < 0).all()
     zero = NoisyEventWeighting(3, sigma_init=0.0)
     assert torch.isfinite(kl_divergence(zero))
+
+
+def test_a_hold_that_fails_half_way_changes_no_layer(network):
+    good = draw(network)
+    use_mean(network)
+    layers = noisy_layers(network)
+    name = list(layers)[-1]
+    bad = Draw({**good, name: torch.full_like(good[name], float("nan"))})
+    with pytest.raises(LayerError, match="must be finite"):
+        hold(network, bad)
+    assert {layer.mode for layer in layers.values()} == {"mean"}
+    assert current_draw(network) == good
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.bool])
+def test_whole_numbers_are_refused_because_weights_would_be_rounded(dtype):
+    with pytest.raises(LayerError, match=r"dtype torch.*must be floating point"):
+        NoisyEventWeighting(3)(torch.ones(1, 3, 4, 4, dtype=dtype))

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from evade.errors import CheckpointMismatch
 from evade.interfaces import Savable
 from evade.optimisers import Adafactor, SavedOptimiser, TensorFlowAdam, warmup_rsqrt
 
@@ -83,3 +84,43 @@ def test_moments_keep_their_parameters_memory_format():
     moment = saved.optimiser.state[trained[0]]["exp_avg"]
     assert moment.is_contiguous(memory_format=torch.channels_last)
     assert torch.equal(moment, tensors["0.exp_avg"])
+
+
+def saved_after_updates(build):
+    trained = parameters()
+    saved = SavedOptimiser(build(trained))
+    make_updates(saved.optimiser, trained, range(2))
+    return {name: tensor.clone() for name, tensor in saved.saved_tensors().items()}, saved.saved_values()
+
+
+TENSOR_CHANGES = {
+    "another shape": lambda name, tensor: {name: tensor.flatten()[:1].clone()},
+    "another type": lambda name, tensor: {name: tensor.double()},
+    "missing": lambda name, tensor: {},
+    "another name": lambda name, tensor: {f"{name}x": tensor},
+    "another parameter": lambda name, tensor: {f"7{name}": tensor},
+}
+
+
+@optimisers
+@pytest.mark.parametrize("change", TENSOR_CHANGES.values(), ids=TENSOR_CHANGES)
+def test_moments_that_the_optimiser_does_not_make_are_refused_and_nothing_changes(build, change):
+    tensors, values = saved_after_updates(build)
+    changed = next(name for name in tensors if name.startswith("0.") and tensors[name].dim() > 1)
+    other = SavedOptimiser(build(parameters()))
+    forged = {name: tensor for name, tensor in tensors.items() if name != changed}
+    with pytest.raises(CheckpointMismatch, match=r"its optimiser (has|lacks) '?7?0\."):
+        other.restore(forged | change(changed, tensors[changed]), values)
+    assert other.saved_tensors() == {}
+    with pytest.raises(CheckpointMismatch, match="no moments after updates"):
+        other.restore({}, values)
+
+
+@optimisers
+@pytest.mark.parametrize("value", ["x", -1, None, [1], float("inf"), True])
+def test_values_that_the_optimiser_does_not_have_are_refused(build, value):
+    tensors, values = saved_after_updates(build)
+    other = SavedOptimiser(build(parameters()))
+    for forged in ([values[0] | {"num_updates": value}], [values[0] | {"extra": 1}], [{}], [], None, [value]):
+        with pytest.raises(CheckpointMismatch, match="num_updates = |has the values|in place of"):
+            other.restore(tensors, forged)

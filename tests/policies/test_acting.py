@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from evade.errors import ConfigError
 from evade.policies.acting import RandomPolicy, act, choose_action
 from evade.records import PolicyOutput
 
@@ -65,3 +66,9 @@ def test_the_random_policy_is_uniform():
     decision = act(RandomPolicy(5), observations(7), 1.0, torch.Generator().manual_seed(0))
     torch.testing.assert_close(decision.log_prob, torch.full((7,), -math.log(5)))
     assert not decision.value.any()
+
+
+@pytest.mark.parametrize("temperature", [-0.5, math.nan, math.inf])
+def test_a_temperature_that_cannot_be_is_refused(temperature):
+    with pytest.raises(ConfigError, match="Invalid temperature = .*: must be finite and not negative"):
+        act(Constant(), observations(2), temperature, torch.Generator())

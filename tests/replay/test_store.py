@@ -3,6 +3,7 @@ import json
 
 import pytest
 import torch
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,7 +184,7 @@ def test_each_reward_and_the_end_are_equally_likely_among_eventful_transitions(t
         assert abs(found.sum() - 1000) < 5 * (3000 * 2 / 9) ** 0.5
 
 
-def restore(replay, capacity=1):
+def restore(replay, capacity=64):
     """Another replay in the same folder, restored from what the first one saves."""
     again = Replay(replay.folder, GAME, replay.num_frames, replay.config, capacity)
     # As from a checkpoint: through JSON.
@@ -191,11 +192,11 @@ def restore(replay, capacity=1):
     return again
 
 
-def test_chunks_are_restored_from_disk_and_strays_are_removed(tmp_path):
+def test_chunks_are_restored_from_disk_and_other_files_stay(tmp_path):
     replay = build(tmp_path, [[4], [2, 6]], batch_size=50, eventful_share=0.5)
-    (tmp_path / "chunk-00002.safetensors.zst").write_bytes(b"left by a crash")
+    (tmp_path / "notes.txt").write_text("mine")
     again = restore(replay)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [record.name for record in replay.records]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
     assert again.records == replay.records
     assert again.num_steps == 12
     samples = [
@@ -207,7 +208,9 @@ def test_chunks_are_restored_from_disk_and_strays_are_removed(tmp_path):
 
 def test_a_restored_replay_goes_on_with_the_next_chunk(tmp_path):
     again = restore(build(tmp_path, [[4], [2, 6]]))
+    (tmp_path / "chunk-00002.safetensors.zst").write_bytes(b"left by a crash")
     again.add(episode(20, 3), write)
+    assert restore(again).num_steps == 15
     assert [record.name for record in again.records] == [f"chunk-0000{n}.safetensors.zst" for n in range(3)]
     assert [record.num_steps for record in again.records] == [4, 8, 3]
     assert again.first_start()[0, -1].flatten().tolist() == [20, 1]
@@ -277,7 +280,7 @@ def test_channels_with_exactly_one_object_in_every_frame_are_single(tmp_path):
     # What has once been wrong stays so.
     replay.add(grid_episode(first[:1].repeat(2, 1, 1, 1)), write)
     assert replay.statistics().is_single.tolist() == [True, False, False]
-    again = Replay(tmp_path, game, 1, replay.config, 1)
+    again = Replay(tmp_path, game, 1, replay.config, 16)
     again.restore(replay.saved_tensors(), replay.saved_values())
     assert again.statistics().is_single.tolist() == [True, False, False]
 
@@ -363,3 +366,62 @@ def test_the_newest_transitions_are_each_given_once_without_those_held_out(tmp_p
     assert begins == [[10, at] for at in range(4)] + [[11, at] for at in range(5)]
     ends = [place for batch in batches for place in batch.next_frame.flatten(1).tolist()]
     assert ends == [[number, at + 1] for number, at in begins]
+
+
+def restore_forged(replay, **changes):
+    """Restore from a checkpoint whose first record was changed."""
+    again = Replay(replay.folder, GAME, replay.num_frames, replay.config, 64)
+    first, *others = replay.saved_values()
+    again.restore({}, [first | changes, *others])
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../chunk-00000.safetensors.zst", "chunk-00001.safetensors.zst", ""])
+def test_a_chunk_has_its_own_name(tmp_path, name):
+    with pytest.raises(ReplayCorrupt, match="of chunk 0: must be chunk-00000.safetensors.zst"):
+        restore_forged(build(tmp_path, [[4]]), name=name)
+
+
+@pytest.mark.parametrize("changes", [{"num_steps": "4"}, {"num_steps": -4}, {"num_steps": 65}, {"sha256": 1}, {"x": 1}])
+def test_a_record_that_cannot_be_is_refused(tmp_path, changes):
+    with pytest.raises(ReplayCorrupt, match="not the record of a chunk|the settings allow 64"):
+        restore_forged(build(tmp_path, [[4]]), **changes)
+    with pytest.raises(ReplayCorrupt, match="not the record"):
+        empty(tmp_path).restore({}, None)
+
+
+def test_a_small_file_that_would_become_gigabytes_is_not_decompressed(tmp_path):
+    replay = build(tmp_path, [[4]])
+    data = zstandard.ZstdCompressor().compress(bytes(1 << 24))
+    assert len(data) < 2000
+    (tmp_path / replay.records[0].name).write_bytes(data)
+    with pytest.raises(ReplayCorrupt, match="would have 16,777,216 bytes, but at most"):
+        restore_forged(replay, sha256=hashlib.sha256(data).hexdigest())
+
+
+FORGED = {
+    "frame": lambda chunk: chunk.frame[:, :, :, :1],
+    "action": lambda chunk: chunk.action + 200,
+    "reward": lambda chunk: chunk.reward + 100,
+    "raw_reward": lambda chunk: chunk.raw_reward / 0,
+    "terminated": lambda chunk: chunk.terminated[:2],
+    "position": lambda chunk: chunk.position.flip(0),
+}
+
+
+@pytest.mark.parametrize("field", FORGED)
+def test_a_chunk_that_no_game_can_have_made_is_refused(tmp_path, field):
+    replay = build(tmp_path, [[4]])
+    chunk = episode(0, 4)
+    data = encode(chunk._replace(**{field: FORGED[field](chunk)}))
+    (tmp_path / replay.records[0].name).write_bytes(data)
+    with pytest.raises(ReplayCorrupt, match="chunk-00000.safetensors.zst (has|does not have)"):
+        restore_forged(replay, sha256=hashlib.sha256(data).hexdigest())
+
+
+def test_a_link_in_place_of_a_chunk_is_refused(tmp_path):
+    replay = build(tmp_path / "replay", [[4]])
+    chunk = tmp_path / "replay" / replay.records[0].name
+    chunk.rename(tmp_path / "outside")
+    chunk.symlink_to(tmp_path / "outside")
+    with pytest.raises(ReplayCorrupt, match="is a link"):
+        restore(replay)

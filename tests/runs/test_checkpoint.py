@@ -123,11 +123,21 @@ def test_as_many_are_kept_as_was_asked(tmp_path, keep):
 
 
 def test_stale_unfinished_ones_are_removed_and_strangers_stay(tmp_path):
-    (tmp_path / ".tmp-00000001-unfinished").mkdir()
-    (tmp_path / ".tmp-00000001-unfinished" / "policy.safetensors").touch()
+    unfinished = tmp_path / f".tmp-00000001-{'0' * 32}"
+    unfinished.mkdir()
+    (unfinished / "policy.safetensors").touch()
     (tmp_path / "notes.txt").touch()
     save(tmp_path, 1)
     assert names(tmp_path) == ["00000001", "notes.txt"]
+
+
+def test_an_old_checkpoint_with_somebody_elses_file_in_it_stays(tmp_path):
+    for number in range(1, 5):
+        folder = save(tmp_path, number)
+        if number == 1:
+            (folder / "notes.txt").touch()
+    assert names(tmp_path) == ["00000001", "00000003", "00000004"]
+    assert (tmp_path / "00000001" / "notes.txt").exists()
 
 
 @pytest.mark.parametrize("failpoint", BEFORE + AFTER)

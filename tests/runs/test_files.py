@@ -16,6 +16,7 @@ from evade.runs.files import (
     read_json,
     remove_leftovers,
     sha256,
+    storage_errors,
     write_atomically,
     write_json,
 )
@@ -142,10 +143,34 @@ def test_leftovers_are_removed_and_links_not_followed(tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "precious").touch()
     run = tmp_path / "run"
-    (run / ".tmp-folder" / "deep").mkdir(parents=True)
-    (run / ".tmp-file").touch()
-    (run / ".tmp-link").symlink_to(tmp_path / "outside")
+    mark = "0123456789abcdef" * 2
+    (run / f".tmp-folder-{mark}" / "deep").mkdir(parents=True)
+    (run / f".tmp-file.json-{mark}").touch()
+    (run / f".tmp-game-{mark}.mp4").touch()
+    (run / f".tmp-link-{mark}").symlink_to(tmp_path / "outside")
+    (run / ".tmp-mine").touch()
     (run / "status.json").touch()
     remove_leftovers(run)
-    assert names(run) == ["status.json"]
+    assert names(run) == [f".tmp-link-{mark}", ".tmp-mine", "status.json"]
     assert (tmp_path / "outside" / "precious").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EACCES, "you may not write there"),
+        (errno.EROFS, "you may not write there"),
+        (errno.ENOSPC, "Free some space"),
+        (errno.ENOTDIR, "something else is in its place"),
+    ],
+)
+def test_the_advice_fits_the_reason(tmp_path, number, advice):
+    with pytest.raises(StorageError, match=advice) as caught, storage_errors(tmp_path, 5):
+        raise OSError(number, os.strerror(number))
+    assert ("Free some space" in str(caught.value)) == (number == errno.ENOSPC)
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', '{"\\udfff": 1}', "[" * 100_000])
+def test_text_that_could_not_be_written_again_is_not_read(text):
+    with pytest.raises(ValueError, match="surrogates not allowed|nested too deeply"):
+        decode_json(text.encode())

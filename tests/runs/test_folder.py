@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -64,3 +65,29 @@ def test_looking_at_runs_does_not_load_torch():
     code = f"import sys, evade.runs.failpoints, {modules}; print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.stdout.strip() == "False", result.stderr
+
+
+def test_a_run_without_its_settings_is_not_overlooked_and_an_unreadable_folder_is_named(tmp_path, monkeypatch):
+    RunFolder(tmp_path / "runs" / "lost").create()
+    (tmp_path / "runs" / "closed").mkdir()
+    scan, warnings = os.scandir, []
+
+    def refuse(path):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert [run.path.name for run in find_runs(tmp_path / "runs", warnings.append)] == ["lost"]
+    assert warnings == [f"{tmp_path / 'runs' / 'closed'} cannot be searched for runs (Permission denied)."]
+
+
+def test_videos_are_regular_files_with_names_of_ours(tmp_path):
+    run = RunFolder(tmp_path)
+    assert run.videos() == []
+    run.create()
+    for name in ("game.mp4", ".tmp-game.mp4", "notes.txt", "a\nb.mp4"):
+        (run.media / name).touch()
+    (run.media / "link.mp4").symlink_to(run.media / "game.mp4")
+    (run.media / "folder.mp4").mkdir()
+    assert [path.name for path in run.videos()] == ["game.mp4"]

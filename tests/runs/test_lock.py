@@ -4,12 +4,13 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from platform import node
 
 import pytest
 
-from evade.errors import RunLocked, StorageError
-from evade.runs.lock import RunLock
+from evade.errors import RunLocked, StorageError, UnreadableFile
+from evade.runs.lock import RunLock, is_held
 
 HOLD = """
 import os, sys, time
@@ -96,3 +97,19 @@ def test_the_same_process_is_refused_too_and_may_come_back_later(tmp_path):
 def test_a_lock_that_cannot_be_made_is_a_storage_error(tmp_path):
     with pytest.raises(StorageError, match="lock"), RunLock(tmp_path / "missing" / "lock"):
         pytest.fail("no lock was taken")
+
+
+def test_a_link_in_place_of_the_lock_is_refused_and_its_target_is_not_emptied(tmp_path):
+    (tmp_path / "theirs").write_text("theirs")
+    for name, make in (("link", Path.symlink_to), ("hard", Path.hardlink_to)):
+        make(tmp_path / name, tmp_path / "theirs")
+        with pytest.raises(UnreadableFile, match=f"{name} is a"), RunLock(tmp_path / name):
+            pass
+    assert (tmp_path / "theirs").read_text() == "theirs"
+
+
+def test_whether_a_lock_is_held_can_be_asked(tmp_path):
+    assert not is_held(tmp_path / "lock")
+    with RunLock(tmp_path / "lock"):
+        assert is_held(tmp_path / "lock")
+    assert not is_held(tmp_path / "lock")

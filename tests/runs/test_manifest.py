@@ -102,7 +102,7 @@ def test_a_whole_checkpoint_under_another_number_does_not_pass(directory):
 def test_an_empty_folder_does_not_pass(directory):
     shutil.rmtree(directory / "00000002")
     (directory / "00000002").mkdir()
-    assert_passed_over(directory, "MANIFEST.json cannot be read (No such file or directory)")
+    assert_passed_over(directory, "MANIFEST.json is missing")
 
 
 def rewrite(folder, change):
@@ -136,7 +136,7 @@ def test_no_name_in_a_manifest_leads_anywhere(directory, name):
 def test_a_link_does_not_pass_even_to_the_right_bytes(directory, name):
     (directory / "00000002" / name).rename(directory / "elsewhere")
     (directory / "00000002" / name).symlink_to(directory / "elsewhere")
-    assert_passed_over(directory, f"{name} is not a plain file")
+    assert_passed_over(directory, f"{name} is a link")
 
 
 def test_a_linked_folder_does_not_pass(directory):
@@ -148,7 +148,7 @@ def test_a_linked_folder_does_not_pass(directory):
 def test_a_pipe_is_not_waited_for(directory):
     (directory / "00000002" / "state.json").unlink()
     os.mkfifo(directory / "00000002" / "state.json")
-    assert_passed_over(directory, "state.json is not a plain file")
+    assert_passed_over(directory, "state.json is a pipe")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from evade.errors import CheckpointMismatch
 from evade.game_spec import GameSpec
 from evade.replay.chunk import Chunk
 from evade.replay.settings import ReplayConfig
@@ -57,6 +58,12 @@ def test_without_novel_frames_there_are_no_starts(tmp_path):
     known.extend(Curious(), replay, CPU)
     assert len(known.starts(5, replay, torch.Generator())) == 0
     assert known.saved_tensors() == {}
+
+
+@pytest.mark.parametrize("windows", [torch.tensor([1.0]), torch.tensor([[1]]), torch.tensor([-1])])
+def test_what_is_no_list_of_frames_is_refused(windows):
+    with pytest.raises(CheckpointMismatch, match="windows is not a list of frames"):
+        Frontier().restore({"windows": windows}, None)
 
 
 @pytest.mark.parametrize("values", [[3, 4], [0]])

@@ -88,3 +88,51 @@ def test_phases_follow_each_other_and_then_the_next_iteration_begins():
         position.finish_phase()
         assert position.progress == 0
     assert seen == [*((1, name) for name in ("collect", "fit", "draw", "improve", "evaluate")), (2, "collect")]
+
+
+def copy_tensors(state):
+    return {part: {name: tensor.clone() for name, tensor in found.items()} for part, found in state.tensors().items()}
+
+
+@pytest.mark.parametrize("part", ["policy", "world_model", "generators"])
+@pytest.mark.parametrize("change", ["shape", "type", "missing", "unknown"])
+def test_a_tensor_that_does_not_fit_is_named(make_state, part, change):
+    state = make_state()
+    tensors = copy_tensors(state)
+    name, tensor = next((name, tensor) for name, tensor in tensors[part].items() if tensor.numel() > 1)
+    if change == "shape":
+        tensors[part][name] = tensor.flatten()[:1]
+    elif change == "type":
+        tensors[part][name] = tensor.double()
+    elif change == "missing":
+        del tensors[part][name]
+    else:
+        name = "unheard"
+        tensors[part][name] = tensor
+    with pytest.raises(RunError, match=rf"another version of evade made it.*{name}"):
+        make_state().restore(tensors, state.values())
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        *({"iteration": 0}, {"iteration": "1"}, {"iteration": 1.5}, {"phase": "sleep"}, {"progress": -1}),
+        *({"progress": None}, {"scored_after": True}, {"more": 1}),
+    ],
+    ids=str,
+)
+def test_a_position_that_cannot_be_is_refused(make_state, position):
+    state = make_state()
+    values = state.values()
+    with pytest.raises(RunError, match="position"):
+        make_state().restore(copy_tensors(state), values | {"position": values["position"] | position})
+
+
+def test_a_draw_of_another_network_is_refused(make_state):
+    state = make_state()
+    state.draw.value = draw(state.world_model, torch.Generator().manual_seed(5))
+    tensors = copy_tensors(state)
+    name = next(iter(tensors["draw"]))
+    tensors["draw"][name] = tensors["draw"][name].flatten()
+    with pytest.raises(RunError, match=f"draw: {name} is float32"):
+        make_state().restore(tensors, state.values())

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evade.checks import require, require_choice
+from evade.config.run import MAX_THREADS
 
 Size = Literal["paper", "minatar"]
 """The networks to measure: those of preset `atari100k` or `minatar`."""
@@ -31,7 +32,7 @@ class Options:
     def __post_init__(self) -> None:
         require_choice("size", self.size, ("all", *PRESET_OF))
         require(self.repeats is None or self.repeats >= 1, "repeats", self.repeats, "must be at least 1")
-        require(self.threads >= 0, "threads", self.threads, "must not be negative")
+        require(0 <= self.threads <= MAX_THREADS, "threads", self.threads, f"must be 0 to {MAX_THREADS}")
 
     @property
     def sizes(self) -> tuple[Size, ...]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from evade.checks import require
+from evade.config.run import MAX_THREADS
 
 
 def benchmark(
@@ -31,7 +32,7 @@ def benchmark(
         # Checked now, not after minutes of measuring.
         rule = "must be a file in an existing folder"
         require(json.parent.is_dir() and not json.is_dir(), "json", str(json), rule)
-    require(threads >= 0, "threads", threads, "must not be negative")
+    require(0 <= threads <= MAX_THREADS, "threads", threads, f"must be 0 to {MAX_THREADS}")
     if precision is not None:
         for field, value, default in (("size", size, "all"), ("repeats", repeats, None), ("compile", compile, True)):
             require(value == default, field, value, "must not be set together with --precision")

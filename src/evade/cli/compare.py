@@ -1,11 +1,11 @@
 """`evade compare`: tables and figures of our runs by variant and game."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
+from evade.cli.warn import warn
 from evade.evidence.results.compare import compare_runs
 from evade.evidence.results.comparison_tables import ComparisonTable, build_comparison_tables
 from evade.evidence.results.read import read_runs
@@ -39,14 +39,14 @@ def compare(
         resamples: bootstrap resamples of the intervals in tables.
         seed: seed of the bootstrap.
     """
-    comparison = compare_runs(read_runs(runs), baseline)
+    comparison = compare_runs(read_runs(runs, warn), baseline)
     wants_tables = figure is None or bool(table)
     tables = build_comparison_tables(comparison, table, resamples, seed) if wants_tables else {}
     text = render_tables(tables, format) if tables else ""
     if format == "csv" or "games" not in tables:
         # Only the table of games prints these notes, and csv has no notes.
         for note in comparison.notes:
-            print(f"evade: {note}", file=sys.stderr)
+            warn(note)
     if figure is not None:
         # matplotlib is slow to import, and tables do not need it.
         from evade.evidence.figures.comparison import save_comparison_figures

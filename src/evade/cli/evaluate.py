@@ -6,6 +6,8 @@ from typing import Annotated
 
 import tyro
 
+from evade.checks import require
+
 
 def evaluate(
     run: Annotated[Path, tyro.conf.Positional],
@@ -13,6 +15,7 @@ def evaluate(
     temperature: float | None = None,
     seed: int = 0,
     as_json: bool = False,
+    allow_import: tuple[str, ...] = (),
 ) -> int:
     """Play whole games with a run's policy by its evaluation protocol; the run itself is not changed.
 
@@ -22,7 +25,10 @@ def evaluate(
         temperature: instead of the protocol's.
         seed: of games and actions.
         as_json: print every episode as JSON.
+        allow_import: modules that the run's game may import, if it is named MODULE:ID.
     """
+    require(episodes >= 1, "episodes", episodes, "must be at least 1")
+    require(0 <= seed < 2**31, "seed", seed, "must be a whole number from 0 to 2147483647")
     # Imported here so that `evade --help` does not wait for torch.
     from dataclasses import replace
     from statistics import median
@@ -33,7 +39,7 @@ def evaluate(
     from evade.training.evaluation import evaluate as play
     from evade.training.load import load_run
 
-    loaded = load_run(run)
+    loaded = load_run(run, allow_import)
     config = loaded.config
     protocol = config.evaluation if temperature is None else replace(config.evaluation, temperature=temperature)
     scores = play(

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import tyro
 
+from evade.cli.warn import warn
+
 
 def index(runs: tyro.conf.Positional[Path] = Path("runs"), database: Path | None = None) -> int:
     """Build or rebuild a SQLite index (tables runs, scores, metrics) of all runs in a folder.
@@ -15,6 +17,6 @@ def index(runs: tyro.conf.Positional[Path] = Path("runs"), database: Path | None
     from evade.evidence.results import build_index
 
     database = database or runs / "index.sqlite"
-    num_runs = build_index(runs, database)
+    num_runs = build_index(runs, database, warn)
     print(f"{database}: {num_runs} run{'' if num_runs == 1 else 's'}")
     return 0

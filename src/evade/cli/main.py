@@ -21,6 +21,7 @@ from evade.cli.report import report
 from evade.cli.runs import runs
 from evade.cli.sweep import sweep
 from evade.cli.train import resume, train
+from evade.cli.warn import warn
 from evade.errors import EvadeError
 from evade.runtime.process import prepare_process
 
@@ -79,7 +80,13 @@ def _run(words: list[str]) -> int:
     except (EvadeError, ValueError) as error:
         if not _is_mistake(error):
             raise
-        print(f"evade: {error}", file=sys.stderr)
+        warn(str(error))
+        return MISTAKE
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        # A file or folder that was named by the user, or the disk behind it.
+        warn(f"{error.filename or 'a file'} cannot be used ({error.strerror or error}): fix this and retry.")
         return MISTAKE
 
 

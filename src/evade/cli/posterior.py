@@ -5,6 +5,7 @@ from typing import Annotated
 
 import tyro
 
+from evade.checks import require
 from evade.config.presets import DEFAULT_PRESET
 from evade.vocabulary.variants import DEFAULT_VARIANT
 
@@ -21,6 +22,7 @@ def posterior(
     draws: int = 16,
     seed: int = 0,
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    allow_import: tuple[str, ...] = (),
 ) -> int:
     """Measure a posterior: withhold rewarded events, show them 0, 1, 3, ... times, and ask draws about them.
 
@@ -38,7 +40,13 @@ def posterior(
         draws: draws asked about each event.
         seed: of everything random.
         output: a folder for posterior.json and posterior.svg.
+        allow_import: modules that the run's game may import, if it is named MODULE:ID.
     """
+    require(0 <= seed < 2**31, "seed", seed, "must be a whole number from 0 to 2147483647")
+    for name, value in (("steps", steps), ("updates", updates), ("draws", draws)):
+        require(value >= 1, name, value, "must be at least 1")
+    is_plan = bool(sightings) and all(number >= 0 for number in sightings)
+    require(is_plan, "sightings", sightings, "must be numbers of at least 0")
     # Imported here so that `evade --help` does not wait for torch.
     import torch
     from rich.console import Console
@@ -57,7 +65,7 @@ def posterior(
 
     torch.set_num_threads(1)
     plan = WithheldPlan(sightings=sightings, num_updates=updates, num_draws=draws, seed=seed)
-    source: Source = play_game(game, preset, variant, steps, seed) if run is None else open_run(run)
+    source: Source = play_game(game, preset, variant, steps, seed) if run is None else open_run(run, allow_import)
     if prior_scale is not None:
         source = source.with_prior_scale(prior_scale)
     with ProgressBar("posterior", Console(stderr=True)) as bar:

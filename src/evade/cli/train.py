@@ -1,13 +1,16 @@
 """`evade train` and `evade resume`: one run from wherever it stands to its end."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import tyro
 
+from evade.checks import require
 from evade.config import RunConfig
 from evade.config.presets import DEFAULT_PRESET, PRESETS, build_config
+from evade.envs.games import check_import
 from evade.errors import EvadeError, Interrupted, TrainingDiverged
 from evade.runs.folder import RunFolder
 from evade.runs.session import folder_of, saved_config
@@ -44,6 +47,7 @@ def train(arguments: Sequence[str]) -> int:
     preset, variant = _take(words, "--preset") or preset, _take(words, "--variant") or variant
     runs_dir = Path(_take(words, "--runs-dir") or "runs")
     game, seed, name = _take(words, "--game"), _take(words, "--seed"), _take(words, "--name")
+    _check_name(name)
     config = build_config(preset, variant, game)
     if "--help" in words or "-h" in words:
         print(USAGE)
@@ -60,8 +64,12 @@ def resume(arguments: Sequence[str]) -> int:
         return 0
     if not arguments or arguments[0].startswith("-"):
         raise EvadeError(RESUME_USAGE.partition("\n")[0])
+    words = list(arguments[1:])
+    allowed = _take(words, "--allow-import")
     folder = RunFolder(Path(arguments[0]))
-    config = tyro.cli(RunConfig, default=saved_config(folder), args=list(arguments[1:]), prog="evade resume RUN")
+    saved = saved_config(folder)
+    check_import(saved.game, [] if allowed is None else [allowed])
+    config = tyro.cli(RunConfig, default=saved, args=words, prog="evade resume RUN")
     return run_to_the_end(config, folder)
 
 
@@ -82,11 +90,18 @@ def _take(words: list[str], flag: str) -> str | None:
     return value
 
 
+def _check_name(name: str | None) -> None:
+    """A name becomes part of a folder's, so it must not lead to another folder."""
+    is_allowed = name is None or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name) is not None
+    require(is_allowed, "--name", name, "must be letters, digits, dots, dashes and underscores, at most 100")
+
+
 def run_to_the_end(config: RunConfig, folder: RunFolder) -> int:
     """Train, finish, and say where to look."""
     from evade.training.algorithm import train as train_agent
     from evade.training.run import Run
     from evade.viewing.display import Display
+    from evade.viewing.streams import ForgivingStream
 
     title = f"{config.variant} on {config.game}, preset {config.preset}, seed {config.seed}"
     display = Display(title, config.schedule.iterations)
@@ -106,6 +121,10 @@ def run_to_the_end(config: RunConfig, folder: RunFolder) -> int:
     except TrainingDiverged as error:
         print(f"evade: {error}", file=sys.stderr)
         return DIVERGED
-    print(outcome.sentence())
-    print(f"Everything is in {folder.path}: {', '.join(path.name for path in outcome.media)} in media/.")
+    media = ", ".join(path.name for path in outcome.media)
+    lines = f"{outcome.sentence()}\nEverything is in {folder.path}{f': {media} in media/' if media else ''}.\n"
+    # The run is done: whether anybody still reads its output does not matter.
+    stream = ForgivingStream(sys.stdout)
+    stream.write(lines)
+    stream.flush()
     return 0

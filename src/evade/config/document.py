@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
+from evade.checks import fits_type
 from evade.config.run import RunConfig
 from evade.errors import ConfigError
 from evade.kinds import KindSettings, find_kind
@@ -27,12 +28,21 @@ def _to_values(settings: Any) -> Any:
     if not is_dataclass(settings):
         return settings
     kind: dict[str, Any] = {"kind": settings.kind} if isinstance(settings, KindSettings) else {}
-    return kind | {field.name: _to_values(getattr(settings, field.name)) for field in fields(settings)}
+    values = {field: getattr(settings, field.name) for field in fields(settings)}
+    return kind | {
+        field.name: _to_values(value)
+        for field, value in values.items()
+        if not (_is_added_later(field) and value == field.default)
+    }
+
+
+def _is_added_later(field: Field[Any]) -> bool:
+    return bool(field.metadata.get("is_added_later"))
 
 
 def from_document(document: dict[str, Any]) -> RunConfig:
     """The settings of a document; unknown, missing or invalid ones are a `ConfigError`."""
-    schema = document.get("schema")
+    schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise ConfigError(
             f"Invalid settings of schema {schema!r}: this version of evade reads schema {SCHEMA}. Use the version that "
@@ -46,21 +56,26 @@ def _build(annotation: Any, document: Any, place: str) -> Any:
     section: Callable[..., Any] = annotation
     is_kind = isinstance(annotation, type) and issubclass(annotation, KindSettings)
     if not is_kind and not is_dataclass(annotation):
-        return _as_tuple(document)
+        value = _as_tuple(document)
+        if not fits_type(value, annotation):
+            name, kind = place.rstrip("."), getattr(annotation, "__name__", annotation)
+            raise ConfigError(f"Invalid {name} = {value!r:.100}: must be {kind}.")
+        return value
     if not isinstance(document, dict):
         raise ConfigError(f"Invalid {place.rstrip('.') or 'settings'} = {document!r}: must be a section.")
     if is_kind:
         section = find_kind(annotation, document.get("kind"))
         document = {name: value for name, value in document.items() if name != "kind"}
     names = {field.name for field in fields(section)}  # type: ignore[arg-type] # every kind is a dataclass
-    wrong = sorted(document.keys() ^ names)
+    later = {field.name for field in fields(section) if _is_added_later(field)}  # type: ignore[arg-type] # as above
+    wrong = sorted((document.keys() ^ names) - (later - document.keys()))
     if wrong:
         listed = ", ".join(f"{place}{name} is {'unknown' if name in document else 'missing'}" for name in wrong)
         raise ConfigError(f"The settings do not fit this version: {listed}.")
     hints = get_type_hints(section)
     try:
         return section(**{name: _build(hints[name], value, f"{place}{name}.") for name, value in document.items()})
-    except TypeError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(
             f"A setting of {place.rstrip('.') or 'the document'} has the wrong type ({error})."
         ) from error

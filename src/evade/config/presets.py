@@ -177,6 +177,6 @@ def build_config(
     for kind, name, known in (("preset", preset, list(PRESETS)), ("variant", variant, list(VARIANTS))):
         if name not in known:
             raise UnknownPreset(f"Unknown {kind} {name!r}: must be one of {', '.join(known)}.")
-    config = PRESETS[preset](resolve(game).name if game else "")
+    config = PRESETS[preset]("" if game is None else resolve(game).name)
     world_model = config.world_model.with_event_layers(VARIANTS[variant].event_layers)
     return replace(config, variant=variant, seed=seed, world_model=world_model)

@@ -20,6 +20,10 @@ EVALUATION_VERSION = 1
 """Raised whenever the same policy, settings and seed would be given other scores."""
 
 
+MAX_THREADS = 1024
+"""Threads of one operation; with a hundred thousand OpenMP ends the process."""
+
+
 @dataclass(frozen=True)
 class ScheduleConfig:
     """How much of everything, in each iteration of Algorithm 1. The defaults are the paper's section 4.2."""
@@ -133,7 +137,8 @@ class MachineConfig:
     """Longest time between two checkpoints inside a long phase; one is also written after every phase."""
 
     def __post_init__(self) -> None:
-        require(self.threads >= 0, "machine.threads", self.threads, "must not be negative")
+        rule = f"must be 0 to {MAX_THREADS}"
+        require(0 <= self.threads <= MAX_THREADS, "machine.threads", self.threads, rule)
         require_choice("machine.compile", self.compile, ("auto", "on", "off"))
         require_fields(self, "machine", "save_seconds", finite_positive, "must be finite and positive")
 

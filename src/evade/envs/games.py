@@ -1,7 +1,8 @@
 """The known games, their names, and the protocol that each family of games is played by."""
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Literal
 import gymnasium
 
 from evade.envs.settings import EnvConfig
-from evade.errors import UnknownGame
+from evade.errors import ImportRefused, UnknownGame
 
 PREPROCESSING_VERSION = 1
 """Incremented whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
@@ -180,13 +181,32 @@ def _find_deepsea(name: str) -> Game | None:
     return Game("deepsea", game_id, title=f"DeepSea-{game_id}")
 
 
+def check_import(name: str, allowed: Collection[str]) -> None:
+    """Refuse a game from a document that would import a module nobody allowed.
+
+    Args:
+        name: the game's, from a file that may come from anybody.
+        allowed: modules that may be imported, those inside them included.
+
+    Raises:
+        ImportRefused: the name is `MODULE:ID`, and MODULE is neither allowed nor loaded already.
+    """
+    module = name.rpartition(":")[0]
+    if not module or module in sys.modules or any(f"{module}.".startswith(f"{each}.") for each in allowed):
+        return
+    raise ImportRefused(
+        f"The run's game {name!r:.200} would import the module {module!r:.100}, which runs its code: if you trust it, "
+        f"allow it with --allow-import {module:.100}, or in Python with load(path, allow_import=[{module!r:.100}])."
+    )
+
+
 def _import_module_of(name: str) -> None:
     module = name.rpartition(":")[0]
     try:
         import_module(module)
-    except ImportError as error:
+    except Exception as error:  # whatever the module's own code raises
         raise UnknownGame(
-            f"Unknown game {name!r}: importing {module!r} failed ({error}). "
+            f"Unknown game {name!r}: importing {module!r} failed ({type(error).__name__}: {error}). "
             "Give MODULE:ID with a module on Python's path that registers the environment."
         ) from error
 

@@ -41,7 +41,7 @@ def make_env(game: str, num_envs: int = 1, seed: int = 0, config: EnvConfig = PL
     found = resolve(game)
     protocol = choose_protocol(found, config)
     envs = [_build_env(found, config, protocol) for _ in range(num_envs)]
-    return VectorEnv(envs, _measure(envs[0], protocol), seed, config.num_frames, first)
+    return VectorEnv(envs, _measure(envs[0], protocol), seed, config.num_frames, first, config.reward_scale)
 
 
 def spec(game: str, config: EnvConfig = PLAIN) -> GameSpec:

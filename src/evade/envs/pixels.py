@@ -11,7 +11,7 @@ from evade.checks import require
 from evade.envs.games import Game
 from evade.envs.preprocess import Env, Frame, area_resize, make_sticky, reduce_greys
 from evade.envs.settings import EnvConfig
-from evade.errors import UnsupportedGame
+from evade.errors import ExtraMissing, UnsupportedGame
 
 MAX_CHANNELS = 64
 """With more channels than this, the order of axes is assumed to be wrong."""
@@ -20,8 +20,13 @@ MAX_CHANNELS = 64
 def build_pixels(game: Game, config: EnvConfig) -> Env:
     """Build an environment as registered; raise `UnsupportedGame` if its spaces are not supported."""
     # Gymnasium's checker would run at every step; `FrameObservation` checks what matters here.
-    env = gymnasium.make(game.id, disable_env_checker=True)
     name = game.name
+    try:
+        env = gymnasium.make(game.id, disable_env_checker=True)
+    except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
+        raise ExtraMissing(f"A package that {name} needs is not installed: {error}") from error
+    except Exception as error:  # whatever the environment's own code raises
+        raise UnsupportedGame(f"{name} cannot be made ({type(error).__name__}: {error}).") from error
     actions = env.action_space
     if not isinstance(actions, spaces.Discrete) or actions.start != 0:
         raise UnsupportedGame(

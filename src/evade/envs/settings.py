@@ -1,8 +1,9 @@
 """Settings of the games. No torch here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from evade.checks import at_least_one, is_probability_below_one, require, require_fields
+from evade.checks import at_least_one, finite_positive, is_probability_below_one, require, require_fields
+from evade.kinds import ADDED_LATER
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class EnvConfig:
     """Agent steps, no-ops included, after which an episode is truncated. T2T SimPLe: 100,000."""
     reward_range: tuple[int, int] | None = None
     """Rewards are clipped to this range for learning; scores are never clipped. T2T SimPLe: (-1, 1)."""
+    reward_scale: float = field(default=1.0, metadata=ADDED_LATER)
+    """Rewards are multiplied by this before they are rounded and clipped for learning; scores are not. T2T SimPLe: 1.
+    A game whose rewards are fractions, such as 0.1, needs a larger one, or the agent sees no reward."""
     sticky_probability: float = 0.0
     """Probability that the game repeats the previous action instead. T2T SimPLe, paper: 0; MinAtar's own: 0.1."""
     minimal_actions: bool = True
@@ -38,11 +42,12 @@ class EnvConfig:
         if self.grey_levels is not None:
             rule = "must be 2 to 256, because a grey value is stored in one byte"
             require(2 <= self.grey_levels <= 256, "env.grey_levels", self.grey_levels, rule)
-        for field, least in (("frame_skip", 1), ("max_noops", 0), ("time_limit", 1)):
-            value = getattr(self, field)
-            require(value is None or value >= least, f"env.{field}", value, f"must be at least {least}")
+        for name, least in (("frame_skip", 1), ("max_noops", 0), ("time_limit", 1)):
+            value = getattr(self, name)
+            require(value is None or value >= least, f"env.{name}", value, f"must be at least {least}")
         if self.reward_range is not None:
             lowest, highest = self.reward_range
             require(lowest < highest, "env.reward_range", self.reward_range, "must be (lowest, highest)")
+        require_fields(self, "env", "reward_scale", finite_positive, "must be finite and positive")
         rule = "must be a probability below 1"
         require_fields(self, "env", "sticky_probability", is_probability_below_one, rule)

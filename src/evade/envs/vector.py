@@ -1,7 +1,8 @@
 """A batch of games that step together, with frame stacking and automatic resets. Numpy only."""
 
+import warnings
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,10 +73,23 @@ class VectorEnv:
         seed: a non-negative integer.
         num_frames: K, the frames in an observation.
         first: number of the first game; one batch that begins at 3 plays what game 3 of a larger batch plays.
+        reward_scale: what rewards are multiplied by before they are rounded and clipped for learning.
     """
 
-    def __init__(self, envs: Sequence[Env], spec: GameSpec, seed: int, num_frames: int = 4, first: int = 0) -> None:
+    has_warned: ClassVar[bool] = False
+    """Whether this process was told that rewards are lost by rounding; once is enough."""
+
+    def __init__(
+        self,
+        envs: Sequence[Env],
+        spec: GameSpec,
+        seed: int,
+        num_frames: int = 4,
+        first: int = 0,
+        reward_scale: float = 1.0,
+    ) -> None:
         self.spec = spec
+        self._reward_scale = reward_scale
         self.num_envs = len(envs)
         self.num_frames = num_frames
         self._envs = tuple(envs)
@@ -117,7 +131,7 @@ class VectorEnv:
         episodes = tuple(self._finish(int(index)) for index in np.flatnonzero(self._terminated | self._truncated))
         return Step(
             observation=self._stack.copy() if episodes else final_observation,
-            reward=clip_reward(self._raw_reward, self.spec.lowest_reward, self.spec.highest_reward),
+            reward=self._clip_rewards(),
             raw_reward=self._raw_reward.copy(),
             terminated=self._terminated.copy(),
             truncated=self._truncated.copy(),
@@ -157,6 +171,20 @@ class VectorEnv:
                 f"this game."
             )
         return chosen
+
+    def _clip_rewards(self) -> NDArray[np.float32]:
+        clipped = clip_reward(self._raw_reward * self._reward_scale, self.spec.lowest_reward, self.spec.highest_reward)
+        if not VectorEnv.has_warned and np.count_nonzero(self._raw_reward):
+            scaled = np.abs(self._raw_reward * self._reward_scale)
+            for reward in self._raw_reward[(scaled > 0) & (scaled < 1) & (clipped == 0)][:1]:
+                VectorEnv.has_warned = True
+                warnings.warn(
+                    f"a reward of {reward:g} is rounded to 0, so the agent does not see it: scale rewards with "
+                    f"env.reward_scale (--env.reward-scale) if such rewards matter.",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+        return clipped
 
     def _check_rewards(self) -> None:
         if not np.isfinite(self._raw_reward).all():

@@ -174,6 +174,11 @@ class NoisyLayer(nn.Module, ABC):
                 f"Invalid input of shape {tuple(x.shape)} for {type(self).__name__}: must be "
                 f"[batch, {self.channels}, height, width]."
             )
+        if not x.is_floating_point():
+            raise LayerError(
+                f"Invalid input of dtype {x.dtype} for {type(self).__name__}: must be floating point, because weights "
+                f"would be rounded to whole numbers. Use x.float()."
+            )
         if self.mode == "hold" and self.num_draws is not None and (x.dim() == 3 or x.shape[0] % self.num_draws):
             raise LayerError(
                 f"Invalid input of shape {tuple(x.shape)}: {self.num_draws} draws are held, so the batch size must be "

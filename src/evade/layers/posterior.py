@@ -147,8 +147,12 @@ def hold(model: HasModules, value: Draw | None = None) -> Switch:
             f"{sorted(value.keys() - layers.keys())}."
         )
     before = Switch(model)
-    for name, layer in layers.items():
-        layer.set_draw(value[name])
+    try:
+        for name, layer in layers.items():
+            layer.set_draw(value[name])
+    except BaseException:
+        before.__exit__(None, None, None)  # all layers hold the draw, or none
+        raise
     return before
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from evade.errors import ConfigError
 from evade.interfaces import Policy
 from evade.records import PolicyOutput
 
@@ -29,6 +30,8 @@ def act(policy: Policy, observation: Tensor, temperature: float, generator: torc
         temperature: 1 for the policy itself, above 1 for more random actions, 0 for the most likely action.
         generator: on the observation's device.
     """
+    if not 0 <= temperature < float("inf"):
+        raise ConfigError(f"Invalid temperature = {temperature}: must be finite and not negative.")
     output = policy(observation)
     action = choose_action(output.logits, temperature, generator)
     # At temperature 0 the action is certain; dividing by it would give NaN.

@@ -114,10 +114,10 @@ class ActorCritic(nn.Module):
 
     def _last_frames(self, observation: Tensor) -> Tensor:
         """The frames that the network uses."""
-        needed = self.in_channels
-        if observation.dim() != 5 or needed % observation.shape[2] or needed > observation.shape[1:3].numel():
+        channels = self.in_channels // self.num_frames
+        if observation.dim() != 5 or observation.shape[1] < self.num_frames or observation.shape[2] != channels:
             raise ShapeError(
                 f"Invalid observation of shape {tuple(observation.shape)}: must be [batch, frames, channels, height, "
-                f"width] with {needed} frames x channels."
+                f"width] with at least {self.num_frames} frames of {channels} channels."
             )
-        return observation[:, -(needed // observation.shape[2]) :]
+        return observation[:, -self.num_frames :]

@@ -10,6 +10,16 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from evade.errors import ReplayCorrupt
+from evade.game_spec import GameSpec
+
+LARGEST = 1 << 40
+"""Bytes, for who does not know how large a chunk may be."""
+
+BYTES_PER_FRAME = 11
+"""Action, reward, raw reward, end and position of one frame."""
+
+HEADER = 1 << 16
+"""Bytes for the names, types and shapes of a chunk's tensors."""
 
 LEVEL = 3
 """Zstandard's default level: game frames become 60 to 450 times smaller, at about 2 GB/s."""
@@ -43,21 +53,75 @@ def encode(chunk: Chunk) -> bytes:
     return zstandard.ZstdCompressor(level=LEVEL).compress(save(tensors))
 
 
-def decode(data: bytes, name: str, sha256: str) -> Chunk:
+def decode(data: bytes, name: str, sha256: str, largest: int = LARGEST) -> Chunk:
     """Check the hash of an encoded chunk and decode it.
 
     Args:
         data: from `encode`.
         name: of the file, for error messages.
         sha256: the expected hash.
+        largest: bytes that it may have when decompressed.
     """
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ReplayCorrupt(f"{name} is damaged (its hash differs): restore it from a backup.")
     try:
+        # Before anything is decompressed, because a small file can hold gigabytes of zeros.
+        size = zstandard.frame_content_size(data)
+        if not 0 <= size <= largest:
+            raise ReplayCorrupt(f"{name} would have {size:,} bytes, but at most {largest:,} fit the settings.")
         tensors = load(zstandard.ZstdDecompressor().decompress(data))
         return Chunk(**tensors)
-    except (zstandard.ZstdError, SafetensorError, TypeError) as error:
+    except (zstandard.ZstdError, SafetensorError, TypeError, KeyError, ValueError) as error:
         raise ReplayCorrupt(f"{name} cannot be read ({error}): restore it from a backup.") from error
+
+
+def largest_chunk(game: GameSpec, num_steps: int) -> int:
+    """Bytes that a chunk of `num_steps` steps has at most, uncompressed: every episode has at least one step."""
+    return 2 * num_steps * (game.channels * game.height * game.width + BYTES_PER_FRAME) + HEADER
+
+
+def check_chunk(chunk: Chunk, name: str, game: GameSpec, num_steps: int) -> None:
+    """Refuse a chunk that no recorder of this game can have written.
+
+    Args:
+        chunk: decoded.
+        name: of the file, for error messages.
+        game: gives the shape of frames, the actions and the rewards.
+        num_steps: that it should have.
+
+    Raises:
+        ReplayCorrupt: a tensor has another type or shape, or values that cannot be.
+    """
+    length = len(chunk.position) if chunk.position.dim() else 0
+    shapes: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {
+        "frame": (torch.uint8, (length, game.channels, game.height, game.width)),
+        "action": (torch.uint8, (length,)),
+        "reward": (torch.int8, (length,)),
+        "raw_reward": (torch.float32, (length,)),
+        "terminated": (torch.bool, (length,)),
+        "position": (torch.int32, (length,)),
+    }
+    for field, (dtype, shape) in shapes.items():
+        tensor: Tensor = getattr(chunk, field)
+        if tensor.dtype != dtype or tuple(tensor.shape) != shape:
+            found = f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+            raise ReplayCorrupt(
+                f"{name} has {field} as {found}, which does not fit the game: restore it from a backup."
+            )
+    begins = chunk.position == 0
+    follows = chunk.position[1:] == chunk.position[:-1] + 1
+    rules = {
+        "frames of whole episodes": length >= 2 and bool(begins[0]) and bool((begins[1:] | follows).all()),
+        "as many steps as its record says": chunk.num_steps == num_steps,
+        "actions of the game": length > 0 and int(chunk.action.max()) < game.num_actions,
+        "rewards in the game's range": length > 0
+        and game.lowest_reward <= int(chunk.reward.min()) <= int(chunk.reward.max()) <= game.highest_reward,
+        "finite raw rewards": bool(chunk.raw_reward.isfinite().all()),
+        "cells in the game's range": game.levels == 256 or (length > 0 and int(chunk.frame.max()) < game.levels),
+    }
+    for rule, holds in rules.items():
+        if not holds:
+            raise ReplayCorrupt(f"{name} does not have {rule}: restore it from a backup.")
 
 
 def join_episodes(episodes: list[Chunk]) -> Chunk:

@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evade.errors import ReplayCorrupt
+from evade.checks import fits_type
+from evade.errors import ReplayCorrupt, UnreadableFile
 from evade.game_spec import GameSpec
+from evade.guarded import read_regular
 from evade.records import Segments, Statistics, Transitions
-from evade.replay.chunk import Chunk, decode, encode
+from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.settings import ReplayConfig
 
 
@@ -28,6 +30,20 @@ class ChunkRecord:
     num_steps: int
 
 
+def _chunk_name(number: int) -> str:
+    return f"chunk-{number:05d}.safetensors.zst"
+
+
+def _read_records(values: Any) -> Iterator[ChunkRecord]:
+    """The chunks that a checkpoint lists, after a check of types."""
+    kinds = get_type_hints(ChunkRecord)
+    for value in values if isinstance(values, list) else [values]:
+        is_record = isinstance(value, dict) and value.keys() == kinds.keys()
+        if not is_record or not all(fits_type(value[name], kind) for name, kind in kinds.items()):
+            raise ReplayCorrupt(f"The checkpoint lists {value!r:.100}, which is not the record of a chunk.")
+        yield ChunkRecord(**value)
+
+
 class Replay:
     """Append-only store of real experience; samples never cross an episode's boundary.
 
@@ -36,11 +52,12 @@ class Replay:
         game: gives the shape of frames.
         num_frames: frames K in an observation.
         config: what is held out, and how batches are sampled.
-        capacity: frames to reserve memory for; it grows when needed.
+        capacity: frames to reserve memory for; it grows when needed. No more steps than this are read back.
     """
 
     def __init__(self, folder: Path, game: GameSpec, num_frames: int, config: ReplayConfig, capacity: int) -> None:
         self.folder, self.num_frames, self.config = folder, num_frames, config
+        self._game, self._most_steps = game, capacity
         # Without padding, an episode's first K - 1 frames only occur as history of later ones.
         self._least_position = 0 if config.pads_starts else num_frames - 1
         self.records: list[ChunkRecord] = []
@@ -70,7 +87,7 @@ class Replay:
             write: writes bytes to a path atomically.
         """
         data = encode(chunk)
-        name = f"chunk-{len(self.records):05d}.safetensors.zst"
+        name = _chunk_name(len(self.records))
         write(self.folder / name, data)
         self._take(chunk, ChunkRecord(name, hashlib.sha256(data).hexdigest(), chunk.num_steps))
 
@@ -83,12 +100,8 @@ class Replay:
         return [asdict(record) for record in self.records]
 
     def restore(self, tensors: Mapping[str, Tensor], values: list[dict[str, Any]]) -> None:
-        """Read the listed chunks back, and remove files that no checkpoint lists: a crash left them."""
+        """Read the listed chunks back. Nothing is removed: a chunk that a crash left is replaced in its turn."""
         self.read(values)
-        listed = {record.name for record in self.records}
-        for path in self.folder.iterdir():
-            if path.name not in listed:
-                path.unlink()
 
     def read(self, values: list[dict[str, Any]]) -> None:
         """Read the listed chunks and change nothing on disk.
@@ -96,11 +109,21 @@ class Replay:
         Args:
             values: what `saved_values` returned.
         """
-        for record in (ChunkRecord(**value) for value in values):
-            path = self.folder / record.name
-            if not path.exists():
-                raise ReplayCorrupt(f"{path} is missing, but the checkpoint needs it: restore it from a copy.")
-            self._take(decode(path.read_bytes(), str(path), record.sha256), record)
+        for number, record in enumerate(_read_records(values)):
+            path, expected = self.folder / record.name, _chunk_name(number)
+            if record.name != expected:
+                raise ReplayCorrupt(f"Invalid name {record.name!r:.100} of chunk {number}: must be {expected}.")
+            if not 1 <= record.num_steps <= self._most_steps - self.num_steps:
+                raise ReplayCorrupt(f"{path} has {record.num_steps:,} steps: the settings allow {self._most_steps:,}.")
+            largest = largest_chunk(self._game, record.num_steps)
+            try:
+                # Compression adds a little where there is nothing to compress.
+                data = read_regular(path, largest + HEADER)
+            except UnreadableFile as error:
+                raise ReplayCorrupt(f"{error} The checkpoint needs it: restore it from a copy.") from None
+            chunk = decode(data, str(path), record.sha256, largest)
+            check_chunk(chunk, str(path), self._game, record.num_steps)
+            self._take(chunk, record)
 
     @property
     def fit_windows(self) -> Tensor:

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from evade.errors import NonFiniteWeights, NoUsableCheckpoint, UnreadableFile
+from evade.errors import JournalDamaged, NonFiniteWeights, NoUsableCheckpoint, UnreadableFile
 from evade.runs.failpoints import reach
 from evade.runs.files import (
     TEMPORARY,
@@ -36,6 +36,7 @@ from evade.runs.manifest import (
     MANIFEST,
     STATE,
     TENSORS,
+    UNBOUNDED,
     describe,
     encode_manifest,
     is_sound,
@@ -108,12 +109,20 @@ def save_checkpoint(
     return path
 
 
-def load_checkpoint(directory: Path, warn: Callable[[str], None]) -> Checkpoint | None:
+def load_checkpoint(
+    directory: Path,
+    warn: Callable[[str], None],
+    *,
+    largest: int = UNBOUNDED,
+    fits: Callable[[Checkpoint], None] = lambda checkpoint: None,
+) -> Checkpoint | None:
     """The newest checkpoint that is complete and unchanged, or None if there never was one.
 
     Args:
         directory: where checkpoints live.
         warn: called with a message for every damaged checkpoint that is skipped.
+        largest: bytes of a checkpoint that the settings allow; a larger one counts as damaged.
+        fits: raises `UnreadableFile` or `JournalDamaged` for a checkpoint that does not fit the rest of the run.
 
     Raises:
         NoUsableCheckpoint: there are checkpoints and all of them are damaged.
@@ -126,10 +135,13 @@ def load_checkpoint(directory: Path, warn: Callable[[str], None]) -> Checkpoint 
     damages = []
     for number, path in found:
         try:
-            return _read(number, path)
-        except UnreadableFile as error:
+            checkpoint = _read(number, path, largest)
+            fits(checkpoint)
+        except (UnreadableFile, JournalDamaged) as error:
             damages.append(str(error))
             warn(f"checkpoint {path} is damaged and skipped: {error}")
+        else:
+            return checkpoint
     if damages:
         raise NoUsableCheckpoint(
             f"every checkpoint in {directory} is damaged: {' '.join(damages)} Nothing was changed: restore one of "
@@ -139,14 +151,22 @@ def load_checkpoint(directory: Path, warn: Callable[[str], None]) -> Checkpoint 
 
 
 def _check_finite(tensors: Mapping[str, Mapping[str, Tensor]]) -> None:
+    found = _find_not_finite(tensors)
+    if found is not None:
+        raise NonFiniteWeights(
+            f"{found}, so nothing was saved. The last checkpoint is intact: resume from it with a smaller learning "
+            f"rate."
+        )
+
+
+def _find_not_finite(tensors: Mapping[str, Mapping[str, Tensor]]) -> str | None:
+    """What to say of the first tensor that has values that are not finite; None if there is none."""
     for group, members in tensors.items():
         for name, tensor in members.items():
             if (tensor.is_floating_point() or tensor.is_complex()) and not torch.isfinite(tensor).all():
                 count = int((~torch.isfinite(tensor)).sum())
-                raise NonFiniteWeights(
-                    f"{name} of {group} has {count:,} of {tensor.numel():,} values that are NaN or infinite, so "
-                    f"nothing was saved. The last checkpoint is intact: resume from it with a smaller learning rate."
-                )
+                return f"{name} of {group} has {count:,} of {tensor.numel():,} values that are NaN or infinite"
+    return None
 
 
 def _stage(staged: Path, number: int, tensors: Mapping[str, Mapping[str, Tensor]], encoded_state: bytes) -> None:
@@ -187,15 +207,26 @@ def _publish(staged: Path, path: Path) -> None:
 def _clean(directory: Path, number: int, keep: int) -> None:
     """Remove all but the checkpoint just saved and the `keep - 1` sound ones before it.
 
-    Damaged ones do not count: they must not displace what a run can go back to. A removal is whole or nothing too.
+    Damaged ones do not count: they must not displace what a run can go back to. A removal is whole or nothing too. A
+    folder that holds a file of somebody else stays.
     """
     found = _find_checkpoints(directory)
     older = (path for other, path in found if other < number and is_sound(other, path))
     kept = {directory / f"{number:08d}", *islice(older, keep - 1)}
     for _, path in found:
-        if path not in kept:
+        if path not in kept and _is_ours(path):
             path.rename(path.with_name(f"{TEMPORARY}{path.name}-{uuid4().hex}"))
     remove_leftovers(directory)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether this is a folder and everything in it has a name that we give."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    return all(
+        (is_tensor_file(each.name) or each.name in (STATE, MANIFEST)) and not each.is_symlink() and not each.is_dir()
+        for each in path.iterdir()
+    )
 
 
 def _find_checkpoints(directory: Path) -> list[tuple[int, Path]]:
@@ -206,18 +237,21 @@ def _find_checkpoints(directory: Path) -> list[tuple[int, Path]]:
     return [(number, path) for number, _, path in sorted(found, reverse=True)]
 
 
-def _read(number: int, path: Path) -> Checkpoint:
+def _read(number: int, path: Path, largest: int) -> Checkpoint:
     """Check and decode one checkpoint; any damage is an `UnreadableFile` that names the file."""
-    contents = {name: _decode(path / name, data) for name, data in read_verified(number, path).items()}
+    contents = {name: _decode(path / name, data) for name, data in read_verified(number, path, largest).items()}
     state = contents.pop(STATE)
     if not isinstance(state, dict):
         raise UnreadableFile(f"{path / STATE} does not hold a JSON object.")
     tensors = {name.removesuffix(TENSORS): members for name, members in contents.items()}
+    not_finite = _find_not_finite(tensors)
+    if not_finite is not None:
+        raise UnreadableFile(f"{path} cannot be used: {not_finite}.")
     return Checkpoint(number, path, tensors, state)
 
 
 def _decode(path: Path, data: bytes) -> Any:
     try:
         return decode_json(data) if path.name == STATE else load(data)
-    except (ValueError, KeyError, SafetensorError) as error:  # KeyError: a number format this torch does not have
+    except (ValueError, KeyError, RuntimeError, SafetensorError) as error:  # KeyError: a format this torch has not
         raise UnreadableFile(f"{path} cannot be decoded ({error}).") from None

@@ -4,9 +4,11 @@ Durable means: a file's bytes are on the disk before its name is, and its name b
 file, rename it, fsync the folder).
 """
 
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +17,16 @@ from typing import Any
 from uuid import uuid4
 
 from evade.errors import NotStorable, StorageError, UnreadableFile
+from evade.guarded import open_descriptor, read_regular
 
 TEMPORARY = ".tmp-"
 """How the names of unfinished files and folders begin."""
+
+LARGEST_DOCUMENT = 1 << 20
+"""Bytes of a JSON document; those we write have some thousands."""
+
+_LEFTOVER = re.compile(r"\.tmp-.*-[0-9a-f]{32}(\.[A-Za-z0-9]+)?")
+"""The names that unfinished files and folders of ours have."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -57,28 +66,27 @@ def write_json(path: Path, document: Any) -> None:
     write_atomically(path, encode_json(document))
 
 
-def read_json(path: Path) -> Any:
-    """The document in a JSON file.
+def read_json(path: Path, largest: int = LARGEST_DOCUMENT) -> Any:
+    """The document in a JSON file of at most `largest` bytes.
 
     Raises:
-        UnreadableFile: it is missing or damaged.
+        UnreadableFile: it is missing, damaged or not a regular file.
     """
+    data = read_regular(path, largest)
     try:
-        return decode_json(path.read_bytes())
-    except FileNotFoundError:
-        raise UnreadableFile(f"{path} is missing: is this the folder of a run?") from None
-    except (OSError, ValueError) as error:
+        return decode_json(data)
+    except ValueError as error:
         raise UnreadableFile(f"{path} cannot be read ({error}): restore it from a copy, or start a new run.") from None
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal.
+    """The SHA-256 of a regular file's bytes, in hexadecimal.
 
     Raises:
         UnreadableFile: it is missing or the disk fails.
     """
     try:
-        with path.open("rb") as file:
+        with open(open_descriptor(path), "rb") as file:  # noqa: PTH123 - a descriptor has no path
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read ({error}).") from None
@@ -98,9 +106,14 @@ def encode_json(document: Any, indent: int | None = 2) -> bytes:
 def decode_json(data: bytes) -> Any:
     """The document in JSON bytes; anything that is not strict JSON is a `ValueError`."""
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        text = data.decode()
+        document = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if "\\ud" in text.lower():
+        # Half a surrogate pair is text that cannot be written again.
+        json.dumps(document, ensure_ascii=False).encode()
+    return document
 
 
 def _refuse_constant(name: str) -> None:
@@ -134,9 +147,13 @@ def sync_folder(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left unfinished in a folder. Call it only while holding the run's lock."""
-    for leftover in folder.glob(TEMPORARY + "*"):
-        _remove(leftover)
+    """Remove what killed processes left unfinished in a folder. Call it only while holding the run's lock.
+
+    Only names that we give are removed, and never a link.
+    """
+    for leftover in folder.iterdir() if folder.is_dir() else ():
+        if _LEFTOVER.fullmatch(leftover.name) and not leftover.is_symlink():
+            _remove(leftover)
 
 
 def _remove(path: Path) -> None:
@@ -163,10 +180,20 @@ def storage_errors(path: Path, num_bytes: int) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f"{path} could not be written ({error.strerror or error}): {num_bytes:,} bytes were needed, "
-            f"{_free_bytes(path):,} are free on its disk. The last checkpoint is intact: free some space or repair the "
-            f"disk, then run the same command again to resume."
+            f"{path} could not be written ({error.strerror or error}){_advise(error, path, num_bytes)} The last "
+            f"checkpoint is intact: run the same command again to resume."
         ) from error
+
+
+def _advise(error: OSError, path: Path, num_bytes: int) -> str:
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return ": you may not write there. Change the permissions or choose another folder."
+    if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG):
+        return ": something else is in its place, or the name is too long. Choose another folder."
+    return (
+        f": {num_bytes:,} bytes were needed, {_free_bytes(path):,} are free on its disk. Free some space or repair the "
+        f"disk."
+    )
 
 
 def _free_bytes(path: Path) -> int:

@@ -1,13 +1,32 @@
 """The names of everything inside a run folder; nothing else builds these paths. No torch here."""
 
 import os
+import re
+import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from evade.errors import RunError
 from evade.runs.files import make_folder
 
 CONFIG_NAME = "config.json"
 """A folder that holds this file is a run."""
+
+FOLDERS = ("checkpoints", "replay", "media", "tensorboard", "post_mortem")
+"""The folders in a run folder."""
+
+LEASE = "lease"
+"""One more folder, of a run that was trained on a cluster."""
+
+FILES = (
+    *("config.json", "environment.txt", "status.json", "metrics.jsonl", "scores.jsonl", "timing.jsonl"),
+    *("inspection.json", "lock"),
+)
+"""The files in a run folder. Anything else there is somebody else's: it is neither read nor removed."""
+
+VIDEO = re.compile(r"[^.\x00-\x1f][^\x00-\x1f]*\.mp4")
+"""The names of videos in `media`."""
 
 DEEPEST_RUN = 5
 """How many folders below the runs folder a run is looked for: domain, game, variant and seed need four."""
@@ -85,22 +104,75 @@ class RunFolder:
         """Folder of what was known when training diverged; empty in a healthy run."""
         return self.path / "post_mortem"
 
+    def has(self, path: Path) -> bool:
+        """Whether something of this name is in the folder, be it a broken link.
+
+        Raises:
+            RunError: the folder cannot be looked into.
+        """
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.path} cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+        return True
+
+    def check(self) -> None:
+        """Refuse a run folder in which something is not what its name says.
+
+        A run folder may come from anywhere. A link in it could lead what we read, write or remove to another place.
+
+        Raises:
+            RunError: one of `FOLDERS` is a link or not a folder, or one of `FILES` is not a regular file.
+        """
+        for names, holds, kind in (
+            ((*FOLDERS, LEASE), stat.S_ISDIR, "a folder"),
+            (FILES, stat.S_ISREG, "a regular file"),
+        ):
+            for path in (self.path / name for name in names):
+                if self.has(path) and not holds(path.lstat().st_mode):
+                    found = "a link" if path.is_symlink() else f"not {kind}"
+                    raise RunError(
+                        f"{path} is {found}: must be {kind} of the run's own. Nothing was changed. Put a copy there."
+                    )
+
+    def videos(self) -> list[Path]:
+        """The videos in `media`, by name; links and unfinished files are not among them."""
+        found = self.media.iterdir() if self.has(self.media) and not self.media.is_symlink() else ()
+        return sorted(path for path in found if VIDEO.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode))
+
     def create(self) -> None:
         """Make the run folder and the folders in it; those already there stay as they are."""
-        for folder in (self.checkpoints, self.replay, self.media, self.tensorboard, self.post_mortem):
-            make_folder(folder)
+        for name in FOLDERS:
+            make_folder(self.path / name)
 
 
-def find_runs(runs_dir: Path) -> list[RunFolder]:
+def _say_nothing(message: str) -> None:
+    """The warning of who does not want any."""
+
+
+def find_runs(runs_dir: Path, warn: Callable[[str], None] = _say_nothing) -> list[RunFolder]:
     """All runs in `runs_dir` (itself, or up to five folders below), sorted by path.
 
-    Links are not followed and runs are not looked for inside runs. A folder that does not exist holds no run.
+    Links are not followed and runs are not looked for inside runs. A folder that does not exist holds no run. A folder
+    with checkpoints and replay is a run too, so that one without its settings is not overlooked.
+
+    Args:
+        runs_dir: where to look.
+        warn: called with a message for every folder that cannot be read.
     """
+
+    def on_error(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            warn(f"{error.filename} cannot be searched for runs ({error.strerror}).")
+
     found = []
-    for place, folders, files in os.walk(runs_dir):
+    for place, folders, files in os.walk(runs_dir, onerror=on_error):
         depth = len(Path(place).relative_to(runs_dir).parts)
-        if CONFIG_NAME in files:
+        is_run = CONFIG_NAME in files or {"checkpoints", "replay"} <= set(folders)
+        if is_run:
             found.append(RunFolder(Path(place)))
-        if CONFIG_NAME in files or depth == DEEPEST_RUN:
+        if is_run or depth == DEEPEST_RUN:
             folders.clear()
     return sorted(found, key=lambda run: run.path)

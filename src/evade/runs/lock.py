@@ -11,11 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from evade.errors import LockUnsupported, RunLocked
+from evade.errors import LockUnsupported, RunLocked, UnreadableFile
+from evade.guarded import open_descriptor, read_regular
 from evade.runs.files import decode_json, encode_json, storage_errors
 
 _held: set[int] = set()
 """Descriptors of the locks this process holds."""
+
+
+LARGEST_HOLDER = 1 << 12
+"""Bytes of the holder's name; about a hundred are written."""
 
 
 def _let_go_in_child() -> None:
@@ -56,7 +61,8 @@ class RunLock:
                 f"on Windows, inside WSL."
             )
         with storage_errors(self.path, 0):
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            # Its content is replaced, so a link would let another file be emptied.
+            descriptor = open_descriptor(self.path, os.O_RDWR | os.O_CREAT)
         try:
             self._take(descriptor)
         except BaseException:
@@ -100,9 +106,30 @@ def _read_holder(path: Path) -> dict[str, Any]:
     """Who holds the lock; a holder that has only just taken it is given a moment to write its name."""
     for _ in range(20):
         try:
-            holder = decode_json(path.read_bytes())
-        except (OSError, ValueError):
+            holder = decode_json(read_regular(path, LARGEST_HOLDER))
+        except (UnreadableFile, ValueError):
             time.sleep(0.05)
         else:
             return holder if isinstance(holder, dict) else {}
     return {}
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock now; False if that cannot be found out."""
+    if importlib.util.find_spec("fcntl") is None:
+        return False
+    import fcntl
+
+    try:
+        descriptor = open_descriptor(path)
+    except (OSError, UnreadableFile):
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

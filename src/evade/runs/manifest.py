@@ -6,11 +6,12 @@ was found unchanged, and no name in a manifest leads out of its folder.
 
 import hashlib
 import re
-import stat
 from pathlib import Path
 from typing import Any
 
+from evade.checks import fits_type
 from evade.errors import NotStorable, UnreadableFile
+from evade.guarded import read_regular
 from evade.runs.files import decode_json, encode_json
 
 FORMAT = 1
@@ -22,6 +23,9 @@ TENSORS = ".safetensors"
 
 LARGEST_MANIFEST = 1 << 20
 """Bytes; a real one has about a hundred for each file."""
+
+UNBOUNDED = 1 << 62
+"""For who does not know how large a checkpoint may be."""
 
 _TENSOR_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\.safetensors")
 
@@ -41,15 +45,24 @@ def encode_manifest(number: int, files: dict[str, dict[str, Any]]) -> bytes:
     return encode_json({"format": FORMAT, "number": number, "files": files})
 
 
-def read_verified(number: int, folder: Path) -> dict[str, bytes]:
+def read_verified(number: int, folder: Path, largest: int = UNBOUNDED) -> dict[str, bytes]:
     """The bytes of every file of checkpoint `number`, `state.json` among them.
+
+    Args:
+        number: the checkpoint's.
+        folder: the checkpoint's.
+        largest: bytes of all its files together that the settings allow.
 
     Raises:
         UnreadableFile: something is missing, changed, of an unknown format or not a plain file; the message names it.
     """
     if folder.is_symlink() or not folder.is_dir():
         raise UnreadableFile(f"{folder} is not a plain folder.")
-    return {name: _read_listed(folder / name, entry) for name, entry in _read_manifest(number, folder).items()}
+    entries = _read_manifest(number, folder)
+    sizes = {name: _listed_size(folder / name, entry) for name, entry in entries.items()}
+    if sum(sizes.values()) > largest:
+        raise UnreadableFile(f"{folder} has {sum(sizes.values()):,} bytes; its settings allow at most {largest:,}.")
+    return {name: _read_listed(folder / name, entries[name], size) for name, size in sizes.items()}
 
 
 def is_sound(number: int, folder: Path) -> bool:
@@ -63,7 +76,7 @@ def is_sound(number: int, folder: Path) -> bool:
 
 def _read_manifest(number: int, folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    data = _read_plain_file(path, LARGEST_MANIFEST)
+    data = read_regular(path, LARGEST_MANIFEST)
     try:
         manifest = decode_json(data)
         # Even a change that JSON does not notice, such as another blank, is damage.
@@ -88,24 +101,15 @@ def _check_names(path: Path, names: dict[str, Any]) -> None:
             raise UnreadableFile(f"{path} lists {name!r}, which no file of a checkpoint is called.")
 
 
-def _read_listed(path: Path, entry: Any) -> bytes:
-    size = entry.get("size") if isinstance(entry, dict) else None
-    if not isinstance(size, int):
+def _listed_size(path: Path, entry: Any) -> int:
+    size: Any = entry.get("size") if isinstance(entry, dict) else None
+    if not fits_type(size, int) or size < 0:
         raise UnreadableFile(f"{path} is not described by its manifest.")
-    data = _read_plain_file(path, size)
+    return int(size)
+
+
+def _read_listed(path: Path, entry: Any, size: int) -> bytes:
+    data = read_regular(path, size)
     if describe(data) != entry:
         raise UnreadableFile(f"{path} is not what was saved: its size or SHA-256 is not the manifest's.")
     return data
-
-
-def _read_plain_file(path: Path, largest: int) -> bytes:
-    """A file's bytes; a link, a device or a file of more than `largest` bytes is not even opened."""
-    try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile(f"{path} is not a plain file.")
-        if status.st_size > largest:
-            raise UnreadableFile(f"{path} has {status.st_size:,} bytes where at most {largest:,} are expected.")
-        return path.read_bytes()
-    except OSError as error:
-        raise UnreadableFile(f"{path} cannot be read ({error.strerror or error}).") from None

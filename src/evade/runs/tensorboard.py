@@ -6,8 +6,9 @@ two collections, are placed by the number of world-model updates and of dream ba
 """
 
 import json
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,10 +17,11 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from evade.errors import MetricsError
+from evade.errors import EvadeError, MetricsError
+from evade.runs.journal import read_journal
 
-PATTERN = "*tfevents*"
-"""What TensorBoard takes for its own in a folder, and therefore what `mirror` deletes."""
+OWN_FILE = re.compile(r"events\.out\.tfevents\.[0-9]+")
+"""The names of the event files that we write, and therefore what `mirror` deletes."""
 
 
 COUNTED_GROUPS = ("fit", "dream")
@@ -72,7 +74,11 @@ class TensorBoardMirror:
         self.path = directory / f"events.out.tfevents.{time.time_ns()}"
         self._file = self.path.open("xb")
         self._writer = RecordWriter(self._file)
-        self._write(Event(file_version="brain.Event:2"))
+        try:
+            self._write(Event(file_version="brain.Event:2"))
+        except OSError:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -115,11 +121,13 @@ def mirror(metrics_jsonl: Path, directory: Path) -> TensorBoardMirror:
         directory: its old event files are deleted; other files stay.
 
     Raises:
-        MetricsError: a line is not a record; the old event files are left as they are.
+        JournalDamaged: a line cannot be read.
+        MetricsError: a line is not a record of metrics. In either case the old event files are left as they are.
     """
     records = list(_read_records(metrics_jsonl)) if metrics_jsonl.exists() else []
-    for old in directory.glob(PATTERN):
-        old.unlink()
+    for old in directory.iterdir() if directory.exists() else ():
+        if OWN_FILE.fullmatch(old.name) and not old.is_symlink():
+            old.unlink()
     writer = TensorBoardMirror(directory)
     for record in records:
         writer.add(record)
@@ -127,15 +135,51 @@ def mirror(metrics_jsonl: Path, directory: Path) -> TensorBoardMirror:
 
 
 def _read_records(metrics_jsonl: Path) -> Iterator[dict[str, Any]]:
-    with metrics_jsonl.open() as lines:
-        for number, line in enumerate(lines, start=1):
-            place = f"{metrics_jsonl.name}, line {number},"
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise MetricsError(f"{place} is not JSON ({error}): {line.strip()[:80]!r}. Remove the line.") from error
-            _check(record, place)
-            yield record
+    for number, record in enumerate(read_journal(metrics_jsonl), start=1):
+        _check(record, f"{metrics_jsonl.name}, line {number},")
+        yield record
+
+
+class OptionalMirror:
+    """A mirror that a run can do without: where it cannot be written, it says so once and the run goes on.
+
+    Args:
+        metrics_jsonl: what was logged before.
+        directory: of the event files.
+        warn: called with a message if they cannot be written.
+    """
+
+    def __init__(self, metrics_jsonl: Path, directory: Path, warn: Callable[[str], None]) -> None:
+        self._directory, self._warn = directory, warn
+        self._writer: TensorBoardMirror | None = None
+        try:
+            self._writer = mirror(metrics_jsonl, directory)
+        except (OSError, EvadeError) as error:
+            self._give_up(error)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add one record, if possible."""
+        try:
+            if self._writer is not None:
+                self._writer.add(record)
+        except OSError as error:
+            self.close()
+            self._give_up(error)
+
+    def close(self) -> None:
+        """Close the event file."""
+        writer, self._writer = self._writer, None
+        try:
+            if writer is not None:
+                writer.close()
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self._warn(
+            f"TensorBoard's events in {self._directory} cannot be written ({error}): the run goes on without them. "
+            f"They are made again from metrics.jsonl when it is resumed."
+        )
 
 
 def _check(record: Any, place: str) -> None:

@@ -3,11 +3,13 @@
 import importlib.util
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+import imageio_ffmpeg
 import torch
 
 from evade.errors import EvadeError
@@ -37,7 +39,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings, the self-test last."""
-    return [*describe_machine(), *_extras(), _self_test()]
+    return [*describe_machine(), *_extras(), _find_ffmpeg(), _self_test()]
 
 
 def describe_machine() -> list[Finding]:
@@ -74,6 +76,17 @@ def _extras() -> list[Finding]:
         found = _version_of(module) if present else f"not installed; run  pip install 'evade[{extra}]'"
         findings.append(Finding(f"extra {extra}", found))
     return findings
+
+
+def _find_ffmpeg() -> Finding:
+    """Whether videos can be written: the program is there and starts."""
+    try:
+        program = imageio_ffmpeg.get_ffmpeg_exe()
+        subprocess.run([program, "-version"], capture_output=True, check=True, timeout=30)  # noqa: S603 - no shell
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        advice = "runs are trained without videos; pip install imageio-ffmpeg brings one"
+        return Finding("ffmpeg", f"cannot be used ({error}): {advice}", is_well=False)
+    return Finding("ffmpeg", f"present ({imageio_ffmpeg.get_ffmpeg_version()})")
 
 
 def _version_of(module: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from evade.errors import CheckpointMismatch
 from evade.interfaces import WorldModel
 from evade.records import Transitions
 from evade.replay.store import Replay
@@ -54,4 +55,7 @@ class Frontier:
 
     def restore(self, tensors: Mapping[str, Tensor], values: None) -> None:
         """Bring back the indices."""
-        self.windows = tensors.get("windows", torch.empty(0, dtype=torch.long))
+        windows = tensors.get("windows", torch.empty(0, dtype=torch.long))
+        if tensors.keys() - {"windows"} or windows.dtype != torch.long or windows.dim() != 1 or (windows < 0).any():
+            raise CheckpointMismatch(f"{', '.join(tensors):.80} is not a list of frames")
+        self.windows = windows

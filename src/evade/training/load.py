@@ -1,7 +1,7 @@
 """A trained run, loaded to look at, to act with and to dream with."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +17,7 @@ from evade.checks import require
 from evade.config import RunConfig
 from evade.dreams.single import SingleDream
 from evade.envs import VectorEnv, make_env, spec
+from evade.envs.games import check_import
 from evade.errors import RunError, ShapeError
 from evade.game_spec import GameSpec
 from evade.interfaces import Policy, WorldModel
@@ -28,8 +29,9 @@ from evade.runs.checkpoint import load_checkpoint
 from evade.runs.folder import RunFolder
 from evade.runs.session import saved_config
 from evade.training.assemble import build_networks
+from evade.training.checkpoints import largest_checkpoint
 from evade.training.posterior import expected_rewards, rewards_under_draws
-from evade.training.state import load_weights
+from evade.training.state import check_draw, load_weights
 
 CPU = torch.device("cpu")
 
@@ -226,26 +228,42 @@ def make_dream(run: str | Path | LoadedRun, **options: Any) -> SingleDream:
     return (run if isinstance(run, LoadedRun) else load_run(run)).dream(**options)
 
 
-def load_run(path: str | Path) -> LoadedRun:
-    """Load the newest usable checkpoint of a run folder, on the CPU; the run itself is not touched."""
+def load_run(path: str | Path, allow_import: Collection[str] = ()) -> LoadedRun:
+    """Load the newest usable checkpoint of a run folder, on the CPU; the run itself is not touched.
+
+    Args:
+        path: the run's folder, which may come from anybody: nothing in it is executed.
+        allow_import: modules that the run's game may import, if it is named `MODULE:ID`.
+
+    Raises:
+        ImportRefused: the game needs a module that is neither loaded nor allowed.
+        RunError: this is no run folder, or its checkpoint does not fit its settings.
+    """
     folder = RunFolder(Path(path))
     saved = saved_config(folder)
+    check_import(saved.game, allow_import)
     config = replace(saved, machine=replace(saved.machine, device="cpu"))
     game = spec(config.game, config.env)
+    policy, world_model = build_networks(config, game)
     # A damaged checkpoint is skipped, but never in silence.
-    checkpoint = load_checkpoint(folder.checkpoints, lambda message: warnings.warn(message, stacklevel=2))
+    checkpoint = load_checkpoint(
+        folder.checkpoints,
+        lambda message: warnings.warn(message, stacklevel=3),
+        largest=largest_checkpoint(policy, world_model),
+    )
     if checkpoint is None:
         raise RunError(f"{folder.path} has no checkpoint yet: wait for its first one.")
-    policy, world_model = build_networks(config, game)
-    load_weights(policy, checkpoint.tensors["policy"])
-    load_weights(world_model, checkpoint.tensors["world_model"])
+    load_weights(policy, checkpoint.tensors.get("policy", {}))
+    load_weights(world_model, checkpoint.tensors.get("world_model", {}))
+    draw = Draw(checkpoint.tensors.get("draw", {}))
+    check_draw(draw, world_model)
     return LoadedRun(
         config=config,
         game=game,
         policy=policy.eval(),
         world_model=world_model.eval(),
-        draw=Draw(checkpoint.tensors.get("draw", {})),
+        draw=draw,
         generator=torch.Generator().manual_seed(config.seed),
         folder=folder,
-        chunks=checkpoint.state["parts"]["replay"],
+        chunks=checkpoint.state.get("parts", {}).get("replay", []),
     )

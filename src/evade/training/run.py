@@ -75,6 +75,7 @@ class Run:
         state = assemble(self.config, self.game, self.folder)
         is_resumed = self.checkpoints.restore(state)
         self.session.closing.callback(self.checkpoints.logbook.close)
+        self.session.write_settings()
         if is_resumed:
             # Only an estimate depends on it, so a damaged journal of times stops nothing.
             with suppress(EvadeError):
@@ -120,7 +121,9 @@ class Run:
                 "iterations": self.config.schedule.iterations,
                 "phase": state.position.phase,
                 "real_steps": state.replay.num_steps,
-            }
+                "journals": {name: extent.document() for name, extent in self.checkpoints.logbook.extents().items()},
+            },
+            is_scored=state.position.scored_after == self.config.schedule.iterations,
         )
 
     def _log_compilation(self, seconds: float) -> None:

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
 
-from evade.errors import RunError
+from evade.checks import fits_type
+from evade.errors import CheckpointMismatch, RunError
 from evade.interfaces import Fitter, Network, Policy, PolicyLearner, Savable, WorldModel
-from evade.layers import Draw
+from evade.layers import Draw, noisy_layers
+from evade.optimisers.state import describe
 from evade.replay.store import Replay
 from evade.seeding import build_generator, derive_seed
 from evade.training.frontier import Frontier
@@ -68,6 +70,7 @@ class Generators:
 
     def restore(self, tensors: Mapping[str, Tensor], values: None) -> None:
         """Bring back the state of each generator."""
+        check_tensors(tensors, self.saved_tensors())
         self.device.set_state(tensors["phase"])
         self.host.set_state(tensors["host"])
         torch.set_rng_state(tensors["global"])
@@ -106,8 +109,16 @@ class Position:
 
     def restore(self, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
         """Bring back all fields."""
-        for field in fields(self):
-            setattr(self, field.name, values[field.name])
+        kinds = get_type_hints(Position)
+        if not isinstance(values, dict) or values.keys() != kinds.keys():
+            raise CheckpointMismatch(f"it has {values!r:.80} for its position")
+        for name, value in values.items():
+            if not fits_type(value, kinds[name]) or (kinds[name] is int and value < 0):
+                raise CheckpointMismatch(f"its position has {name} = {value!r:.50}")
+        if values["phase"] not in ITERATION_NAMES or values["iteration"] < 1:
+            raise CheckpointMismatch(f"it is in phase {values['phase']!r:.50} of iteration {values['iteration']}")
+        for name, value in values.items():
+            setattr(self, name, value)
 
 
 @dataclass
@@ -161,20 +172,49 @@ class TrainState:
         return {name: part.saved_values() for name, part in self.parts().items()}
 
     def restore(self, tensors: Mapping[str, Mapping[str, Tensor]], values: Mapping[str, Any]) -> None:
-        """Become what `tensors` and `values` described."""
+        """Become what `tensors` and `values` described.
+
+        Raises:
+            RunError: they are not those of a run with these settings; the message names the part and the tensor.
+        """
         parts = self.parts()
-        if not tensors.keys() <= parts.keys() == values.keys():
-            raise _other_version(f"it has the parts {', '.join(sorted({*tensors, *values}))}")
+        if not isinstance(values, dict) or not tensors.keys() <= parts.keys() == values.keys():
+            raise _other_version(f"it has the parts {', '.join(sorted({*tensors, *values})):.200}")
         for name, part in parts.items():
-            part.restore(tensors.get(name, {}), values[name])
+            try:
+                part.restore(tensors.get(name, {}), values[name])
+            except CheckpointMismatch as error:
+                raise _other_version(f"{name}: {error}") from None
+        check_draw(self.draw.value, self.world_model)
+        if (self.frontier.windows >= self.replay.size).any():
+            raise _other_version(f"frontier: a frame beyond the replay's {self.replay.size}")
+
+
+def check_tensors(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Raise a `CheckpointMismatch` that names the first tensor that is missing, unknown or of another shape or type."""
+    for name in dict.fromkeys((*expected, *found)):
+        if name not in found or name not in expected:
+            raise CheckpointMismatch(f"{name!r:.80} is {'unknown' if name in found else 'missing'}")
+        if found[name].shape != expected[name].shape or found[name].dtype != expected[name].dtype:
+            raise CheckpointMismatch(f"{name} is {describe(found[name])}; {describe(expected[name])} is expected")
+
+
+def check_draw(draw: Draw, world_model: WorldModel) -> None:
+    """Raise a `RunError` unless a checkpoint's draw, if it has one, is of this world model."""
+    if draw:
+        try:
+            check_tensors(draw, {name: layer.sigma.float() for name, layer in noisy_layers(world_model).items()})
+        except CheckpointMismatch as error:
+            raise _other_version(f"draw: {error}") from None
 
 
 def load_weights(network: Network, tensors: Mapping[str, Tensor]) -> None:
     """Give a network the weights of a checkpoint, or say that another version made it."""
     try:
-        network.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise _other_version(" ".join(str(error).split())) from None
+        check_tensors(tensors, network.state_dict())
+    except CheckpointMismatch as error:
+        raise _other_version(str(error)) from None
+    network.load_state_dict(tensors)
 
 
 def _other_version(finding: str) -> RunError:

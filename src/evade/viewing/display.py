@@ -1,8 +1,9 @@
 """The live display of a run: one panel on a terminal, plain lines anywhere else."""
 
+import sys
 from collections.abc import Mapping
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import IO, NamedTuple, Self, cast
 
 from rich.box import ROUNDED
 from rich.console import Console, Group, RenderableType
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evade.viewing.formats import format_duration, format_value
+from evade.viewing.streams import ForgivingStream
 from evade.vocabulary.metrics import METRICS
 from evade.vocabulary.phases import PHASES
 
@@ -53,7 +55,7 @@ class Display:
     def __init__(self, title: str, num_iterations: int, console: Console | None = None) -> None:
         self.title = title
         self.num_iterations = num_iterations
-        self.console = console or Console()
+        self.console = console or Console(file=cast(IO[str], ForgivingStream(sys.stdout)))
         self._phase: CurrentPhase | None = None
         self._done = 0
         self._values: dict[str, float] = {}

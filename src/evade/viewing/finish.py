@@ -1,12 +1,13 @@
 """The end of a run: its score beside random play and the paper, its figures and videos, and where to look."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from evade.config import RunConfig
 from evade.envs.games import resolve
-from evade.errors import RunError
+from evade.errors import EvadeError
 from evade.evidence.figures.learning_curve import plot_learning_curve
 from evade.evidence.published.paper import METHODS, game_runs, read_human_random
 from evade.evidence.results import RunResult, read_run
@@ -55,26 +56,44 @@ def finish(run: Run, state: TrainState) -> Outcome:
     """Compare, render figures and videos, and write down that the run is done."""
     result = read_run(run.folder.path)
     scores = result.final_scores
-    if not scores:
-        raise RunError(
-            f"The final scores of {run.folder.path} are missing, although its games were played: something removed or "
-            f"changed its scores.jsonl meanwhile. `evade evaluate {run.folder.path}` plays new games."
-        )
     score, random = estimate(scores), random_score(run)
     paper = paper_score(run.config.game, run.config.variant) if plays_whole_games(run.config) else None
-    media = write_media(run, state, result, random, paper)
     # A single episode has no standard error, which JSON says with 0.
     error = score.standard_error if len(scores) > 1 else 0.0
+    # Before figures and videos, which a run can do without.
     run.session.finish({"mean": score.mean, "standard_error": error, "episodes": len(scores), "random": random})
+    media = write_media(run, state, result, random, paper)
     return Outcome(score, len(scores), random, paper, tuple(media))
 
 
 def write_media(
     run: Run, state: TrainState, result: RunResult, random: float, reference: tuple[str, float] | None
 ) -> list[Path]:
-    """Write all figures and videos of a run and return their paths; and `inspection.json`, if it has event layers."""
+    """Write all figures and videos of a run and return the paths of those that could be written.
+
+    A run with event layers also gets `inspection.json`.
+    """
     media = run.folder.media
-    paths = [media / "learning_curve.png", media / "game.mp4", media / "dream.mp4"]
+    trained = view_state(run, state)
+    writers: dict[Path, Callable[[Path], None]] = {
+        media / "learning_curve.png": lambda path: _plot_curve(run, path, result, random, reference),
+        media / "game.mp4": lambda path: write_video(path, film_game(trained), FRAMES_PER_SECOND),
+        media / "dream.mp4": lambda path: write_video(path, film_dream(trained), FRAMES_PER_SECOND),
+    }
+    if trained.has_draws:
+        writers[media / "draws.mp4"] = lambda path: _inspect(trained, state, path)
+    written = []
+    for path, write in writers.items():
+        try:
+            write(path)
+        except (EvadeError, OSError) as error:
+            run.display.note(f"{path.name} is left out: {error}")
+        else:
+            written.append(path)
+    return [path for path in written if path.exists()]
+
+
+def _plot_curve(run: Run, path: Path, result: RunResult, random: float, reference: tuple[str, float] | None) -> None:
     evaluations: dict[int, list[float]] = defaultdict(list)
     for row in result.episodes:
         if row.purpose == "evaluate":
@@ -82,7 +101,7 @@ def write_media(
     final = result.final_episodes
     if evaluations:
         plot_learning_curve(
-            paths[0],
+            path,
             list(evaluations),
             list(evaluations.values()),
             title=f"{run.config.game}, {run.config.variant}, seed {run.config.seed}",
@@ -91,15 +110,13 @@ def write_media(
             final=(final[0].real_steps, result.final_scores) if final else None,
             variant=run.config.variant,
         )
-    trained = view_state(run, state)
-    write_video(paths[1], film_game(trained), FRAMES_PER_SECOND)
-    write_video(paths[2], film_dream(trained), FRAMES_PER_SECOND)
-    if trained.has_draws:
-        inspection = inspect_run(trained, state.replay)
-        write_inspection(run.folder.inspection, inspection)
-        paths.append(media / "draws.mp4")
-        write_video(paths[3], film_draws(trained, state.replay.observation(inspection.frame)), DRAWS_PER_SECOND)
-    return paths
+
+
+def _inspect(trained: LoadedRun, state: TrainState, path: Path) -> None:
+    """Write what event layers and draws make of one frame, and the film of three draws from there."""
+    inspection = inspect_run(trained, state.replay)
+    write_inspection(trained.folder.inspection, inspection)
+    write_video(path, film_draws(trained, state.replay.observation(inspection.frame)), DRAWS_PER_SECOND)
 
 
 def plays_whole_games(config: RunConfig) -> bool:

@@ -1,6 +1,6 @@
 """What `evade posterior` shows: tables, a figure and a JSON file of the withheld-event test."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,9 +40,9 @@ class Source:
         return replace(self, config=replace(self.config, world_model=self.config.world_model.with_prior_scale(scale)))
 
 
-def open_run(path: Path) -> Source:
-    """The settings and experience of a run, which is not changed."""
-    run = load_run(path)
+def open_run(path: Path, allow_import: Collection[str] = ()) -> Source:
+    """The settings and experience of a run, which is not changed; `allow_import` as in `load_run`."""
+    run = load_run(path, allow_import)
     return Source(run.config, run.game, run.read_replay(), run)
 
 

@@ -12,6 +12,7 @@ from evade.evidence.report import verify_report, write_report
 from evade.evidence.report.verify import read_numbers
 from evade.evidence.results import read_runs
 from evade.runs.files import read_json, write_json
+from run_folders import make_finished_run
 
 
 class Links(HTMLParser):
@@ -205,3 +206,26 @@ def test_a_folder_that_cannot_hold_a_report_is_named(runs_dir, tmp_path):
     (tmp_path / "report" / "data").write_text("in the way")
     with pytest.raises(ReportError, match="choose another folder"):
         write_report(runs, tmp_path / "report")
+
+
+def test_a_smaller_report_removes_what_a_larger_one_left_and_nothing_else(tmp_path):
+    for seed in range(3):
+        make_finished_run(tmp_path / "runs" / f"seed-{seed}", seed=seed)
+    folder = tmp_path / "report"
+    write_report(read_runs([tmp_path / "runs"]), folder)
+    assert len(list((folder / "data").iterdir())) == 3
+    for part in ("", "data", "media"):
+        (folder / part).mkdir(exist_ok=True)
+        (folder / part / "mine.txt").touch()
+    write_report(read_runs([tmp_path / "runs" / "seed-1"]), folder)
+    assert sorted(path.name for path in (folder / "data").iterdir()) == ["mine.txt", "run-1.json"]
+    assert (folder / "mine.txt").exists()
+    assert (folder / "media" / "mine.txt").exists()
+
+
+def test_a_dollar_in_a_name_is_a_dollar_in_the_figures(tmp_path):
+    make_finished_run(tmp_path / "run", game=r"x$\undefined{$y", variant="$a$b$")
+    write_report(read_runs([tmp_path / "run"]), tmp_path / "report")
+    figures = list((tmp_path / "report" / "figures").glob("*.svg"))
+    assert figures
+    assert all(r"x$\undefined{$y" in figure.read_text() for figure in figures)

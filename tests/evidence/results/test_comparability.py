@@ -147,6 +147,7 @@ def test_settings_without_a_section_are_a_named_error(tmp_path, section):
 
 def edit(run, **changes):
     document = json.loads(run.config.read_text())
+    document.pop("sha256", None)
     settings = document["settings"] | changes.pop("settings", {})
     run.config.write_text(json.dumps(document | changes | {"settings": settings}))
 

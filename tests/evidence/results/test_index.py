@@ -94,13 +94,18 @@ def test_a_kill_in_the_middle_leaves_the_old_content(runs_dir, tmp_path):
     assert len(contents(database)["metrics"]) == 80_000 + 4
 
 
-def test_an_error_in_the_middle_leaves_the_old_content(runs_dir, tmp_path):
+def test_a_damaged_run_is_named_and_left_out_and_if_all_are_the_old_content_stays(runs_dir, tmp_path, capsys):
     database = tmp_path / "index.sqlite"
-    build_index(runs_dir, database)
-    before = contents(database)
-    scores = runs_dir / "minatar-breakout" / "simple" / "seed-0" / "scores.jsonl"
-    scores.write_text("{broken\n" + scores.read_text())
-    assert main(["index", str(runs_dir), "--database", str(database)]) == 2
+    whole = build_index(runs_dir, database)
+    damaged = sorted(runs_dir.rglob("scores.jsonl"))
+    for number, scores in enumerate(damaged, start=1):
+        before = contents(database)
+        scores.write_text("{broken\n" + scores.read_text())
+        code = main(["index", str(runs_dir), "--database", str(database)])
+        assert code == (0 if number < len(damaged) else 2)
+        assert str(scores) in capsys.readouterr().err
+        if code == 0:
+            assert len(query_runs(database)) == whole - number
     assert contents(database) == before
 
 

@@ -95,7 +95,7 @@ def test_single_runs_have_no_interval():
     [
         ({"num_resamples": 0}, "Invalid num_resamples = 0: must be at least 1"),
         ({"confidence": 95}, "Invalid confidence = 95: must be between 0 and 1"),
-        ({"seed": -1}, "Invalid seed = -1: must not be negative"),
+        ({"seed": -1}, "Invalid seed = -1: must be 0 to"),
     ],
 )
 def test_impossible_settings_are_named(settings, message):

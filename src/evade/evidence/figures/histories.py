@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import COLUMN_WIDTH, VariantStyle, house_style, new_figure
+from evade.evidence.figures.style import COLUMN_WIDTH, VariantStyle, house_style, new_figure, plain
 
 
 class History(NamedTuple):
@@ -37,7 +37,9 @@ def plot_histories(histories: Sequence[History], *, title: str, x_label: str, y_
             low = [mean - error for mean, error in zip(line.mean, line.standard_error, strict=True)]
             high = [mean + error for mean, error in zip(line.mean, line.standard_error, strict=True)]
             axes.fill_between(line.places, low, high, color=style.colour, alpha=0.18, linewidth=0)
-            (artist,) = axes.plot(line.places, line.mean, label=line.label, color=style.colour, linestyle=pattern)
+            (artist,) = axes.plot(
+                line.places, line.mean, label=plain(line.label), color=style.colour, linestyle=pattern
+            )
             if line.faint:
                 artist.set_alpha(0.65)
             else:
@@ -45,7 +47,7 @@ def plot_histories(histories: Sequence[History], *, title: str, x_label: str, y_
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.grid(visible=True, axis="y")
-        axes.set(title=title, xlabel=x_label, ylabel=y_label)
+        axes.set(title=plain(title), xlabel=x_label, ylabel=y_label)
         # Below the axes, where no line crosses it; faint lines in a separate column.
         handles = [line for _, line in sorted(enumerate(axes.lines), key=lambda pair: histories[pair[0]].faint)]
         columns = 2 if any(line.faint for line in histories) else 3

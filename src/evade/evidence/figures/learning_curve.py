@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import FAINT, INK, house_style, new_figure, save_figure, variant_style
+from evade.evidence.figures.style import FAINT, INK, house_style, new_figure, plain, save_figure, variant_style
 from evade.evidence.stats import Estimate, estimate
 
 MANY_POINTS = 40
@@ -56,7 +56,7 @@ def plot_learning_curve(
             _plot_level(axes, "random play", random_score, FAINT)
         if reference is not None:
             _plot_level(axes, f"{reference[0]} in the paper", reference[1], INK)
-        axes.set_title(title)
+        axes.set_title(plain(title))
         axes.legend(loc="best")
         save_figure(figure, path)
 

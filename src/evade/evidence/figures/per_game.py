@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from evade.evidence.figures.style import COLUMN_WIDTH, INK, house_style, name_rows, new_figure, styles_for
+from evade.evidence.figures.style import COLUMN_WIDTH, INK, house_style, name_rows, new_figure, plain, styles_for
 from evade.evidence.stats import Interval, Scores, bootstrap_difference, estimate
 from evade.evidence.stats.scores import check_same_games
 
@@ -43,7 +43,7 @@ def plot_improvement(
             across = axes.get_yaxis_transform()
             axes.text(1.13, row, f"{gains[game]:+.2f}", transform=across, ha="right", va="center", fontsize=6)
         axes.axvline(0, color=INK, linewidth=0.6)
-        axes.set_xlabel(f"{ahead.label} minus {behind.label}\n({axis_label})")
+        axes.set_xlabel(f"{plain(ahead.label)} minus {plain(behind.label)}\n({axis_label})")
         name_rows(axes, games)
     return figure
 

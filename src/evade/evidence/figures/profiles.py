@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, styles_for
+from evade.evidence.figures.style import COLUMN_WIDTH, house_style, new_figure, plain, styles_for
 from evade.evidence.stats import Scores, profile_with_band
 
 
@@ -38,7 +38,7 @@ def plot_profiles(
             style = styles[name]
             profile = profile_with_band(scores, thresholds, num_resamples=num_resamples, seed=seed)
             axes.fill_between(thresholds, profile.low, profile.high, color=style.colour, alpha=0.13, linewidth=0)
-            axes.plot(thresholds, profile.share, color=style.colour, linestyle=style.line, label=style.label)
+            axes.plot(thresholds, profile.share, color=style.colour, linestyle=style.line, label=plain(style.label))
         axes.set_xlim(0, highest)
         axes.set_ylim(0, 1)
         axes.set_xlabel(f"{axis_label} $\\tau$")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from evade.errors import FigureError
-from evade.evidence.figures.style import COLUMN_WIDTH, FAINT, INK, house_style, new_figure, variant_style
+from evade.evidence.figures.style import COLUMN_WIDTH, FAINT, INK, house_style, new_figure, plain, variant_style
 
 
 def plot_sightings(
@@ -38,7 +38,7 @@ def plot_sightings(
         axes.plot(num_seen, mean, color=INK, linestyle="--", label="mean, events")
         axes.set_xscale("symlog", linthresh=1)
         axes.set_xticks(list(num_seen), [str(count) for count in num_seen])
-        axes.set(title=title, xlabel="times the event was seen", ylabel="reward")
+        axes.set(title=plain(title), xlabel="times the event was seen", ylabel="reward")
         axes.grid(visible=True, axis="y")
         figure.legend(loc="outside lower center", ncols=3)
     return figure

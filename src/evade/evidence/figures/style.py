@@ -133,6 +133,12 @@ def styles_for(names: Sequence[str]) -> dict[str, VariantStyle]:
     return {name: styles[name] for name in names}
 
 
+def plain(name: str) -> str:
+    """A name as text that matplotlib shows as it is: `$` does not begin a formula, and nothing controls a line."""
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
+    return shown.replace("$", r"\$")
+
+
 @contextmanager
 def house_style() -> Iterator[None]:
     """Apply the common style inside the block; matplotlib's settings are restored after it."""
@@ -149,7 +155,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Label one row per name from top to bottom, with guide lines instead of a frame."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [plain(name) for name in names])
     axes.set_ylim(len(names) - 0.45, -0.55)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

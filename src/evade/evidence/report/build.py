@@ -1,8 +1,9 @@
 """Write the files of a report: figures, videos, raw data and pages; the front page is written last."""
 
 import json
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from evade.evidence.report.inspections import list_exhibits
 from evade.evidence.report.measures import Measure
 from evade.evidence.report.numbers import cost, final_score, headline, summarise
 from evade.evidence.results import RunResult
-from evade.runs.files import TEMPORARY, encode_json, written_whole
+from evade.guarded import open_regular
+from evade.runs.files import encode_json, written_whole
 
 FRONT_PAGE = "index.html"
 
@@ -32,14 +34,33 @@ def write_report(runs: Sequence[RunResult], folder: Path) -> Path:
     if (folder / "config.json").exists():
         raise ReportError(f"{folder} is a run: choose another folder for the report.")
     groups = arrange(runs)
-    for name, figure in plot_figures(groups).items():
+    figures, pages = plot_figures(groups), render_pages(groups)
+    media = {name: video for group in groups for entry in group.entries for video, name in videos(entry).items()}
+    for name, figure in figures.items():
         save_figure(figure, folder / name)
-    for entry in (entry for group in groups for entry in group.entries):
-        for video, name in videos(entry).items():
-            _write(folder / name, video)
-    for name, data in render_pages(groups).items():
+    for name, video in media.items():
+        _write(folder / name, video)
+    for name, data in pages.items():
         _write(folder / name, data)
+    _remove_earlier(folder, {*figures, *media, *pages})
     return folder / FRONT_PAGE
+
+
+OWN_FILES = {
+    "data": re.compile(r"run-[0-9]+\.json"),
+    "episodes": re.compile(r"group-[0-9]+\.html"),
+    "figures": re.compile(r"[a-z0-9-]+-[0-9]+\.svg"),
+    "media": re.compile(r"run-[0-9]+-.+\.mp4"),
+}
+"""The names that a report gives in each of its folders."""
+
+
+def _remove_earlier(folder: Path, written: Collection[str]) -> None:
+    """Remove what an earlier, larger report left; only files with names that reports give."""
+    for part, names in OWN_FILES.items():
+        for path in (folder / part).iterdir() if (folder / part).is_dir() else ():
+            if names.fullmatch(path.name) and f"{part}/{path.name}" not in written and path.is_file():
+                path.unlink()
 
 
 def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
@@ -71,8 +92,7 @@ def plot_figures(groups: Sequence[Group]) -> dict[str, Figure]:
 
 def videos(entry: Entry) -> dict[Path, str]:
     """The run's videos, and the path of each in the report's folder."""
-    found = sorted(path for path in entry.run.folder.media.glob("*.mp4") if not path.name.startswith(TEMPORARY))
-    return {path: f"media/{entry.key}-{path.name}" for path in found}
+    return {path: f"media/{entry.key}-{path.name}" for path in entry.run.folder.videos()}
 
 
 def _write(path: Path, content: bytes | Path) -> None:
@@ -82,7 +102,8 @@ def _write(path: Path, content: bytes | Path) -> None:
             if isinstance(content, bytes):
                 draft.write_bytes(content)
             else:
-                shutil.copyfile(content, draft)
+                with open_regular(content) as source, draft.open("wb") as target:
+                    shutil.copyfileobj(source, target)
     except OSError as error:
         raise ReportError(f"{path} cannot be written ({error.strerror or error}): choose another folder.") from error
 

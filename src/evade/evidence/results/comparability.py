@@ -38,12 +38,8 @@ MOST_DETAILS = 2
 
 
 def protocol(run: RunResult) -> dict[str, Any]:
-    """The settings (`section.field`) and versions that must be equal for two scores to be compared.
-
-    Raises:
-        RunError: the settings have no section `env` or `evaluation`.
-    """
-    env, evaluation = _section(run, "env"), _section(run, "evaluation")
+    """The settings (`section.field`) and versions that must be equal for two scores to be compared."""
+    env, evaluation = run.settings["env"], run.settings["evaluation"]
     return {
         "preprocessing_version": run.preprocessing_version,
         "evaluation_version": run.evaluation_version,
@@ -139,12 +135,3 @@ def find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict
 def is_expected(name: str) -> bool:
     """Whether compared runs may differ in a setting without a note."""
     return any(name == each or (each.endswith(".") and name.startswith(each)) for each in EXPECTED)
-
-
-def _section(run: RunResult, name: str) -> dict[str, Any]:
-    section = run.settings.get(name)
-    if not isinstance(section, dict):
-        raise RunError(
-            f"{run.folder.config} has no section {name!r}, so the scores of this run cannot be compared: leave it out."
-        )
-    return section

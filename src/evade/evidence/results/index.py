@@ -6,16 +6,15 @@ killed build, see the previous content. It may be deleted at any time.
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evade.errors import IndexUnusable, RunError
-from evade.evidence.results.read import RunResult, read_run
+from evade.errors import IndexUnusable
+from evade.evidence.results.read import RunResult, read_runs
 from evade.runs.failpoints import reach
 from evade.runs.files import make_folder
-from evade.runs.folder import find_runs
 
 APPLICATION_ID = 0x45564144
 """Marks a SQLite file as ours ("EVAD"), so that no other program's tables are replaced."""
@@ -62,28 +61,31 @@ class MetricPoint(NamedTuple):
     value: float | None
 
 
-def build_index(runs_dir: Path, database: Path) -> int:
+def build_index(runs_dir: Path, database: Path, warn: Callable[[str], None] = lambda message: None) -> int:
     """Index every run below `runs_dir`, replacing the index's content, and return the number of runs.
 
+    Args:
+        runs_dir: where to look.
+        database: the index.
+        warn: called with a message for every run that cannot be read and is left out.
+
     Raises:
-        RunError: there are no runs, or one cannot be read; an existing index is not changed.
+        RunError: there are no runs, or none can be read; an existing index is not changed.
         IndexUnusable: the file belongs to another program, is damaged, or cannot be written.
     """
-    folders = find_runs(runs_dir)
-    if not folders:
-        raise RunError(f"there are no runs in {runs_dir}: give a folder above run folders.")
+    runs = read_runs([runs_dir], warn)
     make_folder(database.parent)
     with _connect(database, "rwc") as connection:
         connection.execute("BEGIN IMMEDIATE")
         _refuse_foreign(connection, database)
         for statement in SCHEMA.split(";"):
             connection.execute(statement)
-        for folder in folders:
-            _insert(connection, folder.path.relative_to(runs_dir).as_posix(), read_run(folder.path))
+        for run in runs:
+            _insert(connection, run.folder.path.relative_to(runs_dir).as_posix(), run)
             reach("index:run")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
-    return len(folders)
+    return len(runs)
 
 
 def query_runs(database: Path, *, variant: str | None = None, game: str | None = None) -> list[IndexedRun]:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from evade.errors import RunError, StorageError
-from evade.evidence.results.read import IDENTITY, EpisodeRow, RunResult
+from evade.evidence.results.read import EpisodeRow, RunResult
 from evade.evidence.stats import estimate
+from evade.runs.documents import IDENTITY
 from evade.runs.files import write_atomically
 from evade.runs.folder import RunFolder
 
@@ -86,6 +87,8 @@ def read_scores(path: Path) -> list[RunResult]:
 def _read_row(path: Path, number: int, row: dict[str, str]) -> RunResult:
     try:
         settings = dict(json.loads(row["settings"]))
+        if missing := IDENTITY.keys() - settings:
+            raise ValueError(f"its settings have no {', '.join(sorted(missing))}")
         preprocessing, evaluation = (int(row[name]) for name in VERSIONS)
         return RunResult(
             folder=RunFolder(path / row["run"]),

@@ -85,8 +85,8 @@ def percentile_interval(resampled: FloatArray, confidence: float) -> Interval:
 
 def make_rng(seed: int) -> np.random.Generator:
     """Make a separate generator, so that no other code can change its numbers."""
-    if seed < 0:
-        raise ScoreError(f"Invalid seed = {seed}: must not be negative.")
+    if not 0 <= seed < 2**63:
+        raise ScoreError(f"Invalid seed = {seed}: must be 0 to 2^63 - 1.")
     return np.random.default_rng(seed)
 
 

@@ -29,7 +29,8 @@ def test_a_tied_process_does_not_outlive_its_parent():
     time.sleep(1.0)
     assert Path(f"/proc/{pid}").exists()
     os.kill(parent.pid, signal.SIGKILL)
-    parent.communicate()
+    parent.wait()
+    parent.stdout.close()
     deadline = time.monotonic() + 20
     while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline

@@ -3,6 +3,7 @@ import signal
 
 from evade.sweeps.carry_out import DIVERGED, LOST, MOST_LOSSES, carry_out
 from evade.sweeps.plan import PlannedRun
+from listening import Listener
 
 RUNS = [PlannedRun("smoke", "minatar/breakout", "evade", seed, (), f"smoke/seed-{seed}", 2) for seed in range(5)]
 
@@ -42,21 +43,7 @@ class ScriptedEngine:
         return self.jobs[-1]
 
 
-class Listener:
-    def __init__(self):
-        self.events = []
-
-    def started(self, run, attempt):
-        self.events.append(("started", run.seed, attempt))
-
-    def ended(self, run, code, is_retried):
-        self.events.append(("ended", run.seed, code, is_retried))
-
-    def refresh(self, active, num_waiting, is_stopping):
-        pass
-
-
-def play(engine, retries=1, monkeypatch=None):
+def play(engine, retries=1):
     listener = Listener()
     return carry_out(RUNS, engine, listener, retries), listener.events
 

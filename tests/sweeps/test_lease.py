@@ -62,6 +62,15 @@ def test_an_owner_that_died_before_its_first_word_lapses_too(tmp_path):
         assert [path.name for path in (tmp_path / "lease").iterdir()] == ["00000005"]
 
 
+def test_of_two_that_find_the_same_lapsed_lease_only_one_gets_it(tmp_path):
+    (tmp_path / "lease").mkdir()
+    (tmp_path / "lease" / "00000001").touch()
+    first, second = (Lease(tmp_path / "lease", TERM) for _ in range(2))
+    seen = first._look()
+    assert first._claim(seen, unchanged=2 * TERM)
+    assert not second._claim(seen, unchanged=2 * TERM)
+
+
 def test_of_many_that_wait_for_a_lapsed_lease_one_gets_it_at_a_time(tmp_path):
     (tmp_path / "lease").mkdir()
     (tmp_path / "lease" / "00000001").touch()

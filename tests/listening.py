@@ -1,0 +1,15 @@
+"""A sweep's audience that writes down what it is told."""
+
+
+class Listener:
+    def __init__(self):
+        self.events = []
+
+    def started(self, run, attempt):
+        self.events.append(("started", run.seed, attempt))
+
+    def ended(self, run, code, is_retried):
+        self.events.append(("ended", run.seed, code, is_retried))
+
+    def refresh(self, active, num_waiting, is_stopping):
+        pass

@@ -1,6 +1,7 @@
 """What is published: wheel and sdist, built and installed into a new environment."""
 
 import email
+import os
 import re
 import subprocess
 import sys
@@ -23,7 +24,9 @@ PYTHONS = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
 
 
 def run(*words, **options):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, **options)
+    # Without the caller's paths: a new environment must find everything by itself.
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False, env=clean, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

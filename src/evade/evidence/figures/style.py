@@ -99,7 +99,7 @@ _SETTINGS: dict[Any, Any] = {
 
 SPARE_COLOURS = ("#6A3D9A", "#17BECF", "#8C564B", "#B2182B", "#117733", "#332288", "#BCBD22", "#7F7F7F")
 """For names that have no colour of their own, or whose colour is taken."""
-SPARE_MARKERS = "hpP*Xd<>"
+SPARE_MARKERS = "hpd<>8H1"
 
 PAPER = "paper:"
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from evade.errors import ReplayCorrupt
 from evade.game_spec import GameSpec
-from evade.records import Segments, Statistics, Transitions
+from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import Chunk, decode, encode
 from evade.replay.settings import ReplayConfig
 
@@ -135,11 +135,15 @@ class Replay:
                 torch.empty(0), *(torch.cat(pair) for pair in zip(self._rest[1:], chunk[1:], strict=True))
             )
         has_past = chunk.position >= self._least_position
-        goes_on = torch.cat([chunk.position[1:] > 0, torch.tensor([False])])
+        # A whole window is in one episode if the position of its last frame is that much higher.
+        targets = self.config.target_frames
+        goes_on = torch.zeros(len(chunk.position), dtype=torch.bool)
+        goes_on[:-targets] = chunk.position[targets:] == chunk.position[:-targets] + targets
         windows = begin + (has_past & goes_on).nonzero().flatten()
         num_fitted = len(windows) - round(len(windows) * self.config.holdout)
         fitted = windows[:num_fitted]
-        is_eventful = (self._rest.reward[fitted + 1] != 0) | self._rest.terminated[fitted + 1]
+        reached = fitted.unsqueeze(1) + torch.arange(1, targets + 1)
+        is_eventful = ((self._rest.reward[reached] != 0) | self._rest.terminated[reached]).any(1)
         self._newest_windows = fitted
         self._fit_windows = torch.cat([self._fit_windows, fitted])
         self._eventful = torch.cat([self._eventful, fitted[is_eventful]])
@@ -155,7 +159,7 @@ class Replay:
         return self._frames[torch.maximum(stack, first.unsqueeze(1))]
 
     def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
-        """Sample transitions uniformly, each a window of K + 1 consecutive frames of one episode; on the CPU.
+        """Sample transitions uniformly, each from a window of K + T consecutive frames of one episode; on the CPU.
 
         Args:
             count: number of samples, with replacement.
@@ -166,12 +170,29 @@ class Replay:
 
     def batch(self, generator: torch.Generator) -> Transitions:
         """A batch to fit, on the CPU: the first `eventful_share` lead to a reward or an end, the others are uniform."""
+        return self.gather(self._sample_batch(generator))
+
+    def _sample_batch(self, generator: torch.Generator) -> Tensor:
         at = self._sample_windows(self.config.batch_size, generator)
         num_eventful = round(self.config.batch_size * self.config.eventful_share)
         if num_eventful and len(self._eventful):
             chosen = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
             at[:num_eventful] = self._eventful[chosen]
-        return self.gather(at)
+        return at
+
+    def sequences(self, generator: torch.Generator) -> Sequences:
+        """The same batch with the whole window of each transition, K + T frames, on the CPU."""
+        at = self._sample_batch(generator).unsqueeze(1)
+        frames = at + torch.arange(1 - self.num_frames, self.config.target_frames + 1)
+        first = at - self._rest.position[at]
+        before, after = frames[:, :-1], frames[:, 1:].clamp_min(0)
+        is_padding = before < first
+        return Sequences(
+            frame=self._frames[torch.maximum(frames, first)],
+            action=self._rest.action[before.clamp_min(0)].long().masked_fill(is_padding, 0),
+            reward=self._rest.reward[after].long().masked_fill(is_padding, 0),
+            terminated=self._rest.terminated[after] & ~is_padding,
+        )
 
     def newest_transitions(self, batch_size: int) -> Iterator[Transitions]:
         """The newest chunk's transitions that may be fitted to, each once, in batches; on the CPU."""
@@ -182,8 +203,8 @@ class Replay:
         windows = self._held_out if held_out else self._fit_windows
         if len(windows) == 0:
             raise ReplayCorrupt(
-                f"No episode so far has {self.num_frames + 1} consecutive frames to fit: collect more steps, or stack "
-                f"fewer frames (env.num_frames)."
+                f"No episode so far has {self.num_frames + self.config.target_frames} consecutive frames to fit: "
+                f"collect more steps, or use fewer frames (env.num_frames, replay.target_frames)."
             )
         return windows[torch.randint(len(windows), (count,), generator=generator)]
 

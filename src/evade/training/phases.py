@@ -15,6 +15,7 @@ from evade.replay.recorder import Recorder
 from evade.runs.files import write_atomically
 from evade.seeding import derive_seed
 from evade.training.evaluation import EpisodeScore, evaluate
+from evade.training.fitting import update_world_model
 from evade.training.measurements import (
     measure_accuracy,
     measure_last_dreams,
@@ -88,8 +89,7 @@ def fit_world_model(run: Run, state: TrainState) -> None:
     state.world_model.use_statistics(state.replay.statistics())
     resample(state.world_model.train())
     for update in range(state.position.progress + 1, total + 1):
-        batch = Transitions(*(field.to(run.device) for field in state.replay.batch(state.generators.host)))
-        metrics = state.fitter.update(batch)
+        metrics = update_world_model(state.fitter, state.replay, state.generators.host, run.device)
         if is_log_point(update, total):
             run.log(state, update, "fit", metrics)
         run.complete_unit(state, update)

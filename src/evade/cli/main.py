@@ -11,6 +11,7 @@ from evade.cli.compare import compare
 from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
+from evade.cli.futures import futures
 from evade.cli.index import index
 from evade.cli.paper import paper
 from evade.cli.posterior import posterior
@@ -35,6 +36,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "explain": explain,
     "paper": paper,
     "posterior": posterior,
+    "futures": futures,
     "report": report,
     "benchmark": benchmark,
     "doctor": doctor,

@@ -17,7 +17,13 @@ from evade.errors import UnknownPreset
 from evade.policies.settings import ActorCriticConfig, PPOConfig
 from evade.replay.settings import ReplayConfig
 from evade.vocabulary.variants import DEFAULT_VARIANT, VARIANTS
-from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPathConfig, StochasticDiscreteConfig
+from evade.world_models.settings import (
+    BitsConfig,
+    DeterministicConfig,
+    FitConfig,
+    RewardPathConfig,
+    StochasticDiscreteConfig,
+)
 
 DEFAULT_PRESET = "minatar"
 
@@ -102,6 +108,29 @@ GRID_MODEL = DeterministicConfig(
     ),
 )
 """The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md)."""
+
+GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
+    hidden_size=16,
+    depth=2,
+    num_doublings=0,
+    num_local_layers=1,
+    standardise=False,
+    keeps_objects=True,
+    predicts_end=True,
+    reward=RewardPathConfig(estimate="expected"),
+    fit=GRID_MODEL.fit,
+    memory_channels=0,
+    bits=BitsConfig(
+        count=8,
+        predictor_size=32,
+        posterior_filters=(16, 32),
+        posterior_heads=2,
+        warmup_updates=500,
+        use_warmup_updates=250,
+    ),
+)
+"""The same size with eight bits, one symbol, for what chance decides; no preset uses it yet
+(docs/understand/world_models.md)."""
 
 GRID_POLICY = ActorCriticConfig(
     filters=(32,), num_frames=1, kernel_size=3, stride=2, hidden_size=128, precision="bfloat16"

@@ -73,12 +73,12 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     values: dict[str, float | Tensor] = {"steps": state.replay.num_steps, "episodes": len(env.episodes)}
     if env.episodes:
         values["return"] = sum(episode.raw_return for episode in env.episodes) / len(env.episodes)
-    faithfulness = measure_last_dreams(run, state) if iteration > 1 else None
+    faithfulness = measure_last_dreams(run, state) if iteration > 1 else {}
     if config.collect.improves_policy:
         values |= state.learner.improve(slice_rollout(rollout, config.collect.num_slices), generator)
     run.log(state, steps, "collect", values)
-    if faithfulness is not None:
-        run.log(state, steps, "faithfulness", faithfulness._asdict())
+    if faithfulness:
+        run.log(state, steps, "faithfulness", faithfulness)
 
 
 @phase("fit")

@@ -4,10 +4,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from evade.config import RunConfig
 from evade.envs.games import resolve
 from evade.errors import RunError
 from evade.evidence.figures.learning_curve import plot_learning_curve
-from evade.evidence.published.paper import METHODS, game_runs, read_human_random
+from evade.evidence.published.paper import METHODS, game_scores, read_human_random
 from evade.evidence.results import RunResult, read_run
 from evade.evidence.stats import Estimate, estimate
 from evade.policies.acting import RandomPolicy
@@ -18,6 +19,7 @@ from evade.training.state import TrainState
 from evade.viewing.films import film_dream, film_game
 from evade.viewing.videos import write_video
 from evade.vocabulary.variants import VARIANTS
+from evade.world_models.settings import StochasticDiscreteConfig
 
 RANDOM_EPISODES = 100
 FRAMES_PER_SECOND = 10
@@ -53,7 +55,7 @@ def finish(run: Run, state: TrainState) -> Outcome:
             f"The final scores of {run.folder.path} are missing, although its games were played: something removed or "
             f"changed its scores.jsonl meanwhile. `evade evaluate {run.folder.path}` plays new games."
         )
-    score, random, paper = estimate(scores), random_score(run), paper_score(run.config.game, run.config.variant)
+    score, random, paper = estimate(scores), random_score(run), paper_score(run.config)
     media = write_media(run, state, result, random, paper)
     # A single episode has no standard error, which JSON says with 0.
     error = score.standard_error if len(scores) > 1 else 0.0
@@ -104,11 +106,16 @@ def random_score(run: Run) -> float:
     return estimate([score.score for score in played]).mean
 
 
-def paper_score(game_name: str, variant: str) -> tuple[str, float] | None:
-    """The paper's mean score of the same variant on the same game; None if it has none."""
-    game = resolve(game_name)
-    method = VARIANTS[variant].paper_method if variant in VARIANTS else None
+def paper_score(config: RunConfig) -> tuple[str, float] | None:
+    """The paper's mean score of the same agent on the same game; None if it has none."""
+    game, method = resolve(config.game), _paper_method(config)
     if game.kind != "atari" or method is None:
         return None
-    runs = {name.lower(): scores for name, scores in game_runs(method).items()}.get(game.title.lower())
-    return None if runs is None else (METHODS[method], estimate(runs).mean)
+    scores = {name.lower(): scores for name, scores in game_scores(method).items()}.get(game.title.lower())
+    return None if scores is None else (METHODS[method], sum(scores) / len(scores))
+
+
+def _paper_method(config: RunConfig) -> str | None:
+    if isinstance(config.world_model, StochasticDiscreteConfig):
+        return "simple15" if config.variant == "simple" else None
+    return VARIANTS[config.variant].paper_method if config.variant in VARIANTS else None

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from evade.benchmark.cost import measure_cost
 from evade.cli.main import main
 from evade.config import from_document, to_document
 from evade.config.presets import GRID_STOCHASTIC_MODEL, build_config
+from evade.envs import spec
 from evade.runs.folder import RunFolder
 from evade.training.algorithm import train
 from evade.training.load import load_run
@@ -40,6 +42,22 @@ def test_every_iteration_compares_dreams_with_the_game(folder):
     assert {f"faithfulness/{name}" for name in names} <= found.keys()
     assert found["faithfulness/game_vanish/0"] == 0, "the player never vanishes from the game"
     assert "fit/bit_loss" in found
+
+
+def test_its_cost_counts_every_step_of_the_sequences_it_is_fitted_to():
+    config = build_config("smoke", "simple", "minatar/asterix")
+    world_model = replace(GRID_STOCHASTIC_MODEL, hidden_size=8)
+    game = spec(config.game, config.env)
+    one, three = (
+        measure_cost(
+            replace(config, world_model=world_model, replay=replace(config.replay, target_frames=count)),
+            game,
+            repeats=1,
+        )
+        for count in (1, 3)
+    )
+    assert three.fit_update.flops == pytest.approx(3 * one.fit_update.flops, rel=0.05)
+    assert one.dream_step.flops == three.dream_step.flops > 0
 
 
 def test_futures_begin_alike_and_the_command_writes_them(folder, tmp_path, capsys):

@@ -12,6 +12,9 @@ from evade.world_models.pixel_noise import add_pixel_noise
 from evade.world_models.sequences import as_sequences
 from evade.world_models.settings import StochasticDiscreteConfig
 
+CENTRED_FLOOR = 1e-4
+"""Added to the standard deviation by which the posterior's logits are divided (`bits.centred`)."""
+
 LEAST_SHARE = 0.01
 """Of every share that grows during a warm-up (T2T SimPLe)."""
 
@@ -250,13 +253,16 @@ class StochasticDiscreteWorldModel(FrameNetwork):
             bits, _ = self.bit_predictor.sample(layer, self._global_noise(batch))
             return bits, torch.ones(batch, dtype=torch.bool, device=layer.device), bits.new_zeros(())
         logits = self.bit_posterior(frame, next_frame, action)
+        if config.centred:
+            centred = logits - logits.mean(0)
+            logits = centred / (centred.square().mean(0).sqrt() + CENTRED_FLOOR)
         clean = sign(logits.detach())
         loss = self.bit_predictor.loss(self.bit_predictor.logits(layer, clean), clean)
         grown = self._grown(config.warmup_updates)
         bits = self._discretise(logits, grown)
         if config.predicted_share > 0:
             with torch.no_grad():
-                predicted, _ = self.bit_predictor.sample(layer, self._global_noise(batch))
+                predicted, _ = self.bit_predictor.sample(layer.detach(), self._global_noise(batch))
             is_predicted = torch.rand_like(bits) < config.predicted_share * grown
             bits = torch.where(is_predicted, predicted, bits)
         is_used = torch.rand(batch, device=bits.device) < config.used_share * self._grown(config.use_warmup_updates)

@@ -48,6 +48,11 @@ def is_probability_below_one(value: float) -> bool:
     return 0 <= value < 1
 
 
+def is_share(value: float) -> bool:
+    """Whether a number lies between 0 and 1, both included."""
+    return 0 <= value <= 1
+
+
 def require_choice(field: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise a `ConfigError` unless `value` is one of `choices`."""
     require(value in choices, field, value, "must be one of " + ", ".join(choices))

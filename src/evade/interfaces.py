@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from evade.records import EnvStep, Memory, Noise, PolicyOutput, Prediction, Rollout, Statistics, Transitions
+from evade.records import EnvStep, Memory, Noise, PolicyOutput, Prediction, Rollout, Sequences, Statistics, Transitions
 
 
 @runtime_checkable
@@ -72,7 +72,10 @@ class WorldModel(Network, Protocol):
     """
 
     def initial_memory(self, batch_size: int) -> Memory:
-        """Memory before the first step of B dreams, each tensor `[B, ...]`; `()` for a model without memory."""
+        """Memory before the first step of B dreams, each tensor `[B, ...]`; `()` for a model without memory.
+
+        A model that reads it from the observations (`Recalls`) also returns `()`, and takes `()` to mean that.
+        """
         ...
 
     def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
@@ -119,10 +122,28 @@ class WorldModel(Network, Protocol):
         ...
 
 
+@runtime_checkable
+class Recalls(Protocol):
+    """A world model whose memory at the start of a dream depends on the observation's earlier frames."""
+
+    def recall(self, observation: Tensor) -> Memory:
+        """Memory before the first step from B observations, uint8 `[B, K, C, H, W]`."""
+        ...
+
+
 class Fitter(Savable, Protocol):
     """Fits one world model."""
 
     def update(self, batch: Transitions) -> dict[str, Tensor]:
+        """Make one update on a batch and return named scalars about it."""
+        ...
+
+
+@runtime_checkable
+class SequenceFitter(Protocol):
+    """A fitter that is given several steps in a row instead, if it has this method."""
+
+    def update_on_sequences(self, batch: Sequences) -> dict[str, Tensor]:
         """Make one update on a batch and return named scalars about it."""
         ...
 

@@ -25,6 +25,22 @@ class Transitions(NamedTuple):
     """bool `[B]`, whether the game ended there (a time limit does not count)."""
 
 
+class Sequences(NamedTuple):
+    """A batch of L consecutive frames of one episode each, for models that are fitted to several steps in a row.
+
+    The first K frames are an observation; the steps from its last frame on are predicted.
+    """
+
+    frame: Tensor
+    """uint8 `[B, L, C, H, W]`."""
+    action: Tensor
+    """int64 `[B, L - 1]`, taken at each frame but the last; 0 at copies of an episode's first frame."""
+    reward: Tensor
+    """Whole numbers `[B, L - 1]`, clipped to the game's range, received on arriving at the next frame."""
+    terminated: Tensor
+    """bool `[B, L - 1]`, whether the game ended there."""
+
+
 class Statistics(NamedTuple):
     """What holds in all real experience so far."""
 

@@ -2,6 +2,7 @@ import dataclasses
 import json
 
 import pytest
+import torch
 
 from evade.config import differences, fingerprint, from_document, to_document
 from evade.config.presets import PRESETS, build_config
@@ -9,6 +10,8 @@ from evade.envs import spec
 from evade.errors import ConfigError, UnknownPreset
 from evade.game_spec import GameSpec
 from evade.vocabulary.variants import EVADE, VARIANTS
+from evade.world_models.build import build_world_model
+from evade.world_models.settings import StochasticDiscreteConfig
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -39,6 +42,31 @@ def test_the_papers_schedule():
     steps = sum(schedule.dream_batches_in(i) for i in iterations) * config.dream.num_envs * config.dream.horizon
     assert steps == 28_800_000
     assert config.world_model.reward.event_layers == EVADE
+
+
+def test_simple_as_published():
+    config = build_config("atari100k-simple", "simple")
+    schedule, iterations = config.schedule, range(1, 16)
+    assert schedule.iterations == 15
+    assert schedule.total_real_steps == 102_400
+    assert [schedule.real_steps_in(i) for i in iterations] == [6400] * 15
+    assert sum(schedule.fit_updates_in(i) for i in iterations) == 255_000
+    assert [schedule.dream_batches_in(i) // 1000 for i in iterations] == [1] * 7 + [2] + [1] * 3 + [2, 1, 1, 3]
+    assert schedule.total_dream_batches * config.dream.num_envs * config.dream.horizon == 15_200_000
+    assert config.env == build_config("atari100k").env
+    assert config.learner == build_config("atari100k").learner
+    assert (config.replay.batch_size, config.env.num_frames, config.replay.target_frames) == (4, 4, 6)
+    assert config.world_model == StochasticDiscreteConfig()
+
+
+def test_the_stochastic_models_size_is_t2t_simples():
+    config = build_config("atari100k-simple", "simple")
+    with torch.device("meta"):
+        model = build_world_model(config.world_model, GameSpec(3, 105, 80, 256, 6), config.env.num_frames)
+    # T2T SimPLe's 90,328,015 without what never receives a gradient: two heads on the flattened bottleneck, and the
+    # embeddings of rewards, for inputs and for targets.
+    unused = (2 * 2 * 768 + 1) * (6 + 1) + 2 * 3 * 96
+    assert sum(parameter.numel() for parameter in model.parameters()) == 90_328_015 - unused
 
 
 def test_the_laptops_atari_keeps_the_papers_real_steps_and_has_few_values_to_predict():

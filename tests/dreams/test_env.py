@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ from evade.policies.rollout import roll_out
 from evade.records import Prediction
 from evade.vocabulary.variants import EVADE
 from evade.world_models.build import build_world_model
-from evade.world_models.settings import DeterministicConfig, RewardPathConfig
+from evade.world_models.settings import BitsConfig, DeterministicConfig, RewardPathConfig, StochasticDiscreteConfig
 from fake_worlds import PerfectModel, ScriptedPolicy, twin
 
 
@@ -228,9 +230,15 @@ def test_impossible_settings_are_refused(field, value):
         DreamConfig(**{field: value})
 
 
-def test_nothing_inside_a_dream_rollout_waits_for_the_host(monkeypatch):
+BITS = BitsConfig(count=8, per_symbol=4, predictor_size=8, posterior_filters=(4, 4))
+
+
+@pytest.mark.parametrize(
+    "kind", [DeterministicConfig, partial(StochasticDiscreteConfig, num_doublings=2, memory_channels=4, bits=BITS)]
+)
+def test_nothing_inside_a_dream_rollout_waits_for_the_host(kind, monkeypatch):
     game = GameSpec(channels=4, height=10, width=10, levels=2, num_actions=6)
-    config = DeterministicConfig(hidden_size=8, depth=2, predicts_end=True, reward=RewardPathConfig(event_layers=EVADE))
+    config = kind(hidden_size=8, depth=2, predicts_end=True, reward=RewardPathConfig(event_layers=EVADE))
     model = build_world_model(config, game, num_frames=1).eval()
     draw(model)
     env = DreamEnv(model, 4, lambda count: torch.zeros(count, 1, 4, 10, 10, dtype=torch.uint8))

@@ -172,10 +172,3 @@ def test_two_action_embeddings_are_refused(variables):
         load_tensor2tensor_world_model(
             variables | {f"{MODEL}symbol_modality_9_8/input_emb/weights_0": np.zeros((9, 8))}
         )
-
-
-def test_the_stochastic_model_is_refused_by_name(variables):
-    with pytest.raises(
-        VariablesError, match=re.escape("body/state_conv/kernel belongs to the stochastic discrete model")
-    ):
-        load_tensor2tensor_world_model(variables | {f"{MODEL}body/state_conv/kernel": np.zeros((3, 3, 9, 12))})

@@ -425,3 +425,43 @@ def test_a_link_in_place_of_a_chunk_is_refused(tmp_path):
     chunk.symlink_to(tmp_path / "outside")
     with pytest.raises(ReplayCorrupt, match="is a link"):
         restore(replay)
+
+
+@given(
+    lengths=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=2),
+    num_frames=st.integers(1, 4),
+    targets=st.integers(1, 4),
+    pads=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=40, deadline=None)
+def test_sequences_are_consecutive_steps_of_one_episode(tmp_path_factory, lengths, num_frames, targets, pads, seed):
+    replay = build(
+        tmp_path_factory.mktemp("replay"), lengths, num_frames, target_frames=targets, pads_starts=pads, batch_size=32
+    )
+    least = (1 if pads else num_frames) + targets
+    if not any(length + 1 >= least for chunk in lengths for length in chunk):
+        with pytest.raises(ReplayCorrupt, match=f"has {num_frames + targets} consecutive frames"):
+            replay.sequences(torch.Generator())
+        return
+    found = replay.sequences(torch.Generator().manual_seed(seed))
+    number, position = found.frame[:, :, 0, 0].long().unbind(-1)
+    assert (number == number[:, :1]).all()
+    last = position[:, -1:]
+    # Copies of the first frame come only before it.
+    assert torch.equal(position, (last + torch.arange(1 - num_frames - targets, 1)).clamp_min(0))
+    is_step = position[:, 1:] > position[:, :-1]
+    assert pads or is_step.all()
+    assert is_step[:, num_frames - 1 :].all()
+    assert torch.equal(found.action, (position[:, :-1] % 4) * is_step)
+    assert torch.equal(found.reward, (position[:, 1:] % 3 - 1) * is_step)
+    length = torch.tensor([lengths[n // 10][n % 10] for n in number[:, 0].tolist()]).unsqueeze(1)
+    assert torch.equal(found.terminated, position[:, 1:] == length)
+
+
+def test_a_sequence_is_eventful_if_any_of_its_targets_is(tmp_path):
+    replay = build(tmp_path, [[40]], num_frames=1, target_frames=3, batch_size=64, eventful_share=0.5)
+    rewards = [torch.tensor([at + 1, at + 2, at + 3]) % 3 - 1 for at in range(38)]  # as `episode` gives them
+    for value in (-1, 1):
+        assert replay._eventful[value].tolist() == [at for at, found in enumerate(rewards) if (found == value).any()]
+    assert None not in replay._eventful, "the window that ends has rewards, too"

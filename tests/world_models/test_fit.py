@@ -5,7 +5,7 @@ import torch
 import goldens
 from evade.errors import TrainingDiverged
 from evade.interop import load_tensor2tensor_world_model
-from evade.interop.world_model import world_model_twins
+from evade.interop.world_model import SIZE_SETTINGS, Sizes, world_model_twins
 from evade.optimisers import Adafactor, warmup_rsqrt
 from evade.world_models.build import build_fitter
 from evade.world_models.fit import GradientFitter
@@ -27,9 +27,11 @@ def forward():
 
 def twins_of(model, golden):
     """Pairs of T2T SimPLe's variables and our parameters, in the golden file's order."""
-    by_name = {
-        twin.variable: twin for twin in world_model_twins(model.config, "symbol_modality_6_8/input_emb/weights_0", 3)
-    }
+    config = model.config
+    found = {name: getattr(config, name) for name in SIZE_SETTINGS}
+    sizes = Sizes(**found, channels=model.channels, num_rewards=model.num_reward_classes)
+    table = "symbol_modality_6_8/input_emb/weights_0"
+    by_name = {twin.variable: twin for twin in world_model_twins(sizes, table)}
     names = [str(name).removeprefix(MODEL) for name in golden["names_with_grad"]]
     assert set(names) == by_name.keys()
     return [by_name[name] for name in names]

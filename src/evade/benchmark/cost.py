@@ -14,6 +14,7 @@ from evade.benchmark.sampling import OnPart
 from evade.config import RunConfig
 from evade.dreams.env import DreamEnv
 from evade.game_spec import GameSpec
+from evade.interfaces import SequenceFitter, WorldModel
 from evade.layers import draw
 from evade.policies.build import build_learner
 from evade.policies.rollout import roll_out
@@ -22,6 +23,7 @@ from evade.runtime.compilation import Compiler, should_compile
 from evade.runtime.device import find_device
 from evade.training.assemble import build_networks
 from evade.world_models.build import build_fitter
+from evade.world_models.sequences import as_sequences
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,7 @@ def measure_cost(
         torch.manual_seed(0)
         policy, model = build_networks(config, game)
         generator = torch.Generator(device).manual_seed(0)
-        batch = random_transitions(config, game, device)
-        fitter = build_fitter(config.world_model, model)
-        fit_cost = meter.measure("world-model updates", lambda: fitter.update(batch))
+        fit_cost = meter.measure("world-model updates", _build_update(config, game, model, device))
         draw(model.eval())
         short = next(steps for steps in range(2, config.dream.horizon + 1) if config.learner.num_updates(steps))
         plain, env = (
@@ -102,6 +102,15 @@ def measure_cost(
         dream_step=dream_cost.times(1 / short),
         improve=improve_cost.times(factor),
     )
+
+
+def _build_update(config: RunConfig, game: GameSpec, model: WorldModel, device: torch.device) -> Callable[[], object]:
+    """One update of the world model on random frames, single transitions or sequences."""
+    fitter = build_fitter(config.world_model, model)
+    batch = random_transitions(config, game, device)
+    if isinstance(fitter, SequenceFitter):
+        return partial(fitter.update_on_sequences, as_sequences(batch, config.replay.target_frames))
+    return partial(fitter.update, batch)
 
 
 def random_observations(config: RunConfig, game: GameSpec, count: int, device: torch.device) -> torch.Tensor:

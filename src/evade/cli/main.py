@@ -13,6 +13,7 @@ from evade.cli.doctor import doctor
 from evade.cli.evaluate import evaluate
 from evade.cli.explain import explain
 from evade.cli.figures import figures
+from evade.cli.futures import futures
 from evade.cli.index import index
 from evade.cli.look import look
 from evade.cli.paper import paper
@@ -45,6 +46,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "paper": paper,
     "posterior": posterior,
     "figures": figures,
+    "futures": futures,
     "report": report,
     "benchmark": benchmark,
     "doctor": doctor,

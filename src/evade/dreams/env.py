@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evade.interfaces import WorldModel
+from evade.interfaces import Recalls, WorldModel
 from evade.records import EnvStep, Memory, Noise
 
 
@@ -21,7 +21,7 @@ class DreamStep:
     model: WorldModel
 
     def __call__(
-        self, observation: Tensor, restart: Tensor, action: Tensor, memory: Memory, noise: Noise
+        self, observation: Tensor, restart: Tensor, action: Tensor, memory: Memory, fresh: Memory, noise: Noise
     ) -> tuple[Tensor, Tensor, Tensor, Memory]:
         """Step N dreams; a dream that ends continues from its restart observation, with fresh memory.
 
@@ -30,6 +30,7 @@ class DreamStep:
             restart: uint8 `[N, K, C, H, W]`.
             action: int64 `[N]`.
             memory: from the previous step.
+            fresh: of the restart observation.
             noise: of this step.
 
         Returns:
@@ -39,9 +40,13 @@ class DreamStep:
         shifted = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
         # A bitwise select: `torch.where` is plainer, but on bytes its compiled form takes a quarter of the whole step.
         ended = (terminated.to(torch.uint8) * 255)[:, None, None, None, None]
-        fresh = self.model.initial_memory(len(action))
         kept = tuple(_select(terminated, new, old) for new, old in zip(fresh, next_memory, strict=True))
         return shifted ^ ((shifted ^ restart) & ended), reward, terminated, kept
+
+
+def start_memory(model: WorldModel, observation: Tensor) -> Memory:
+    """Memory of dreams that begin at some observations, uint8 `[N, K, C, H, W]`."""
+    return model.recall(observation) if isinstance(model, Recalls) else model.initial_memory(len(observation))
 
 
 def _select(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
@@ -84,13 +89,16 @@ class DreamEnv:
         self._observation = torch.empty(0)
         self._restart = torch.empty(0)
         self._memory: Memory = ()
+        self._fresh_memory: Memory = ()
 
     def reset(self) -> Tensor:
         """Start N new dreams."""
         starts = self._starts(2 * self.num_envs)
         self._observation, self._restart = starts[: self.num_envs], starts[self.num_envs :]
         self._previous_action = None
-        self._memory = self._model.initial_memory(self.num_envs)
+        self._memory, self._fresh_memory = (
+            start_memory(self._model, each) for each in (self._observation, self._restart)
+        )
         return self._observation
 
     def step(self, action: Tensor) -> EnvStep:
@@ -98,7 +106,7 @@ class DreamEnv:
         action = self._apply_stickiness(action)
         noise = self._model.sample_noise(self.num_envs, self._generator)
         self._observation, reward, terminated, self._memory = self._step(
-            self._observation, self._restart, action, self._memory, noise
+            self._observation, self._restart, action, self._memory, self._fresh_memory, noise
         )
         return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from evade.dreams.env import DreamEnv
 from evade.interfaces import Policy, WorldModel
 from evade.policies.rollout import roll_out
-from evade.records import Segments
+from evade.records import Rollout, Segments
 
 
 class Faithfulness(NamedTuple):
@@ -25,6 +25,22 @@ class Faithfulness(NamedTuple):
 
 
 @torch.no_grad()
+def dream_beside(
+    model: WorldModel,
+    policy: Policy,
+    segments: Segments,
+    generator: torch.Generator,
+    *,
+    temperature: float = 1.0,
+    sticky_probability: float = 0.0,
+) -> Rollout:
+    """The policy's dreams from the starts of segments of the game, as long as these; arguments as below."""
+    num_starts, starts = len(segments.observation), segments.observation.repeat(2, 1, 1, 1, 1)
+    dream = DreamEnv(model, num_starts, lambda _: starts, sticky_probability=sticky_probability, generator=generator)
+    return roll_out(policy, dream, len(segments.action), generator, temperature)
+
+
+@torch.no_grad()
 def measure_faithfulness(
     model: WorldModel,
     policy: Policy,
@@ -33,6 +49,7 @@ def measure_faithfulness(
     *,
     temperature: float = 1.0,
     sticky_probability: float = 0.0,
+    rollout: Rollout | None = None,
 ) -> Faithfulness:
     """Compare dreams with segments of the real game.
 
@@ -44,10 +61,13 @@ def measure_faithfulness(
         temperature: of the policy, in the segments and in the dreams.
         sticky_probability: for `dream_return` only. For `divergence_step` no action is repeated, so a game with sticky
             actions diverges from the dream where it repeats one.
+        rollout: from `dream_beside`, if it has been made already.
     """
+    if rollout is None:
+        rollout = dream_beside(
+            model, policy, segments, generator, temperature=temperature, sticky_probability=sticky_probability
+        )
     num_starts, starts = len(segments.observation), segments.observation.repeat(2, 1, 1, 1, 1)
-    dream = DreamEnv(model, num_starts, lambda _: starts, sticky_probability=sticky_probability, generator=generator)
-    rollout = roll_out(policy, dream, len(segments.action), generator, temperature)
     ended_before = rollout.terminated.long().cumsum(0) - rollout.terminated.long() > 0
     return Faithfulness(
         game_return=segments.reward.sum(0).mean(),

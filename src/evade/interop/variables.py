@@ -56,6 +56,14 @@ def layer_twins(variable: str, parameter: str, layout: Literal["dense", "convolu
     ]
 
 
+def injection_twins(variable: str, parameter: str) -> list[Twin]:
+    """The two dense layers by which an action, or the bits, enter a map."""
+    return [
+        *layer_twins(f"{variable}_mul", f"{parameter}.multiply", "dense"),
+        *layer_twins(f"{variable}_add", f"{parameter}.add", "dense"),
+    ]
+
+
 def norm_twins(variable: str, parameter: str) -> list[Twin]:
     """Scale and shift of a layer norm."""
     scope = f"{variable}/layer_norm/layer_norm"

@@ -11,6 +11,9 @@ class ReplayConfig:
 
     batch_size: int = 4
     """Transitions per update of the world model. T2T SimPLe: 4."""
+    target_frames: int = 1
+    """Frames T that one example of a fit predicts one after the other, for world models that are fitted to sequences.
+    T2T SimPLe: 1 for the deterministic model, 6 for the stochastic discrete one."""
     eventful_share: float = 0.0
     """Share of each batch sampled from eventful transitions (those with a nonzero reward or an end), if there are any;
     each value of the reward and an end without one are equally likely. T2T SimPLe: 0, uniform sampling. But in MinAtar
@@ -22,6 +25,6 @@ class ReplayConfig:
     does. T2T SimPLe: no, they are left out, so that no dream shows an episode's first steps."""
 
     def __post_init__(self) -> None:
-        require_fields(self, "replay", "batch_size", at_least_one, "must be at least 1")
+        require_fields(self, "replay", "batch_size target_frames", at_least_one, "must be at least 1")
         rule = "must be at least 0 and below 1"
         require_fields(self, "replay", "eventful_share holdout", is_probability_below_one, rule)

@@ -16,7 +16,7 @@ from evade.checks import fits_type
 from evade.errors import ReplayCorrupt, UnreadableFile
 from evade.game_spec import GameSpec
 from evade.guarded import read_regular
-from evade.records import Segments, Statistics, Transitions
+from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.settings import ReplayConfig
 
@@ -167,7 +167,10 @@ class Replay:
                 torch.empty(0), *(torch.cat(pair) for pair in zip(self._rest[1:], chunk[1:], strict=True))
             )
         has_past = chunk.position >= self._least_position
-        goes_on = torch.cat([chunk.position[1:] > 0, torch.tensor([False])])
+        # A whole window is in one episode if the position of its last frame is that much higher.
+        targets = self.config.target_frames
+        goes_on = torch.zeros(len(chunk.position), dtype=torch.bool)
+        goes_on[:-targets] = chunk.position[targets:] == chunk.position[:-targets] + targets
         windows = begin + (has_past & goes_on).nonzero().flatten()
         num_fitted = len(windows) - round(len(windows) * self.config.holdout)
         fitted = windows[:num_fitted]
@@ -182,10 +185,12 @@ class Replay:
         self.size = end
 
     def _add_eventful(self, windows: Tensor) -> None:
-        """Sort transitions by what they lead to: a reward, by its value, or an end without one (None)."""
-        reward, terminated = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
-        found: dict[int | None, Tensor] = {value: reward == value for value in sorted({*reward.tolist()} - {0})}
-        found[None] = terminated & (reward == 0)
+        """Sort windows by what their targets have: a reward, by its value, or an end without one (None)."""
+        reached = windows.unsqueeze(1) + torch.arange(1, self.config.target_frames + 1)
+        reward, terminated = self._rest.reward[reached], self._rest.terminated[reached]
+        values = sorted({*reward.flatten().tolist()} - {0})
+        found: dict[int | None, Tensor] = {value: (reward == value).any(1) for value in values}
+        found[None] = terminated.any(1) & (reward == 0).all(1)
         for kind, is_kind in found.items():
             if is_kind.any():
                 known = self._eventful.get(kind, torch.empty(0, dtype=torch.long))
@@ -203,7 +208,7 @@ class Replay:
         return stacked
 
     def transitions(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Transitions:
-        """Sample transitions uniformly, each a window of K + 1 consecutive frames of one episode; on the CPU.
+        """Sample transitions uniformly, each from a window of K + T consecutive frames of one episode; on the CPU.
 
         Args:
             count: number of samples, with replacement.
@@ -218,6 +223,9 @@ class Replay:
         Each value of the reward, and an end without one, is equally likely: otherwise a reward seen once would hardly
         ever be sampled among thousands of ends.
         """
+        return self.gather(self._sample_batch(generator))
+
+    def _sample_batch(self, generator: torch.Generator) -> Tensor:
         at = self._sample_windows(self.config.batch_size, generator)
         num_eventful = round(self.config.batch_size * self.config.eventful_share)
         if num_eventful and self._eventful:
@@ -226,7 +234,21 @@ class Replay:
             for number, windows in enumerate(self._eventful.values()):
                 chosen = (share * len(windows)).long()
                 at[:num_eventful] = torch.where(kind == number, windows[chosen], at[:num_eventful])
-        return self.gather(at)
+        return at
+
+    def sequences(self, generator: torch.Generator) -> Sequences:
+        """The same batch with the whole window of each transition, K + T frames, on the CPU."""
+        at = self._sample_batch(generator).unsqueeze(1)
+        frames = at + torch.arange(1 - self.num_frames, self.config.target_frames + 1)
+        first = at - self._rest.position[at]
+        before, after = frames[:, :-1], frames[:, 1:].clamp_min(0)
+        is_padding = before < first
+        return Sequences(
+            frame=self._frames[torch.maximum(frames, first)],
+            action=self._rest.action[before.clamp_min(0)].long().masked_fill(is_padding, 0),
+            reward=self._rest.reward[after].long().masked_fill(is_padding, 0),
+            terminated=self._rest.terminated[after] & ~is_padding,
+        )
 
     def newest_transitions(self, batch_size: int) -> Iterator[Transitions]:
         """The newest chunk's transitions that may be fitted to, each once, in batches; on the CPU."""
@@ -237,8 +259,8 @@ class Replay:
         windows = self._held_out if held_out else self._fit_windows
         if len(windows) == 0:
             raise ReplayCorrupt(
-                f"No episode so far has {self.num_frames + 1} consecutive frames to fit: collect more steps, or stack "
-                f"fewer frames (env.num_frames)."
+                f"No episode so far has {self.num_frames + self.config.target_frames} consecutive frames to fit: "
+                f"collect more steps, or use fewer frames (env.num_frames, replay.target_frames)."
             )
         return windows[torch.randint(len(windows), (count,), generator=generator)]
 

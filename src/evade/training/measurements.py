@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
+from evade.dreams.chance import measure_chance
 from evade.dreams.env import DreamEnv
-from evade.dreams.faithfulness import Faithfulness, measure_faithfulness
+from evade.dreams.faithfulness import dream_beside, measure_faithfulness
 from evade.interfaces import WorldModel
 from evade.layers import hold, use_mean
 from evade.records import Rollout, Segments, Transitions
@@ -25,26 +26,33 @@ MAX_SEGMENTS = 64
 CPU = torch.device("cpu")
 
 
-def measure_last_dreams(run: Run, state: TrainState) -> Faithfulness | None:
+def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
     """The dreams the policy was trained in beside the game it has just played, which the model has not seen yet.
 
-    None if no segment of the newest experience is as long as a dream.
+    Empty if no segment of the newest experience is as long as a dream.
     """
-    iteration, seed = state.position.iteration, run.config.seed
-    generator = build_generator(CPU, seed, "measure dreams", iteration)
-    count, horizon = min(run.config.dream.num_envs, MAX_SEGMENTS), run.config.dream.horizon
-    segments = state.replay.newest_segments(count, horizon, generator)
-    if len(segments.observation) == 0:
-        return None
+    iteration, config = state.position.iteration, run.config
+    generator = build_generator(CPU, config.seed, "measure dreams", iteration)
+    count, horizon = min(config.dream.num_envs, MAX_SEGMENTS), config.dream.horizon
+    sampled = state.replay.newest_segments(count, horizon, generator)
+    if len(sampled.observation) == 0:
+        return {}
+    segments = Segments(*(field.to(run.device) for field in sampled))
     hold(state.world_model.eval(), state.draw.value)
-    return measure_faithfulness(
+    generator = build_generator(run.device, config.seed, "dream", iteration)
+    rollout = dream_beside(
         state.world_model,
         state.policy,
-        Segments(*(field.to(run.device) for field in segments)),
-        build_generator(run.device, seed, "dream", iteration),
-        temperature=run.config.collect.temperature,
-        sticky_probability=run.config.dream.sticky_probability,
+        segments,
+        generator,
+        temperature=config.collect.temperature,
+        sticky_probability=config.dream.sticky_probability,
     )
+    faithfulness = measure_faithfulness(state.world_model, state.policy, segments, generator, rollout=rollout)
+    # A learner without a discount counts all rewards alike.
+    discount = getattr(config.learner, "discount", 1.0)
+    chance = measure_chance(state.policy, segments, rollout, discount, has_objects=run.game.levels == 2)
+    return faithfulness._asdict() | chance
 
 
 @torch.no_grad()

@@ -16,6 +16,7 @@ from evade.replay.recorder import Recorder
 from evade.runs.files import write_atomically
 from evade.seeding import derive_seed
 from evade.training.evaluation import EpisodeScore, evaluate
+from evade.training.fitting import update_world_model
 from evade.training.measurements import (
     measure_accuracy,
     measure_last_dreams,
@@ -73,12 +74,12 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     values: dict[str, float | Tensor] = {"steps": state.replay.num_steps, "episodes": len(env.episodes)}
     if env.episodes:
         values["return"] = sum(episode.raw_return for episode in env.episodes) / len(env.episodes)
-    faithfulness = measure_last_dreams(run, state) if iteration > 1 else None
+    faithfulness = measure_last_dreams(run, state) if iteration > 1 else {}
     if config.collect.improves_policy:
         values |= state.learner.improve(slice_rollout(rollout, config.collect.num_slices), generator)
     run.log(state, steps, "collect", values)
-    if faithfulness is not None:
-        run.log(state, steps, "faithfulness", faithfulness._asdict())
+    if faithfulness:
+        run.log(state, steps, "faithfulness", faithfulness)
 
 
 @phase("fit")
@@ -89,8 +90,7 @@ def fit_world_model(run: Run, state: TrainState) -> None:
     state.world_model.use_statistics(state.replay.statistics())
     resample(state.world_model.train())
     for update in range(state.position.progress + 1, total + 1):
-        batch = Transitions(*(field.to(run.device) for field in state.replay.batch(state.generators.host)))
-        metrics = state.fitter.update(batch)
+        metrics = update_world_model(state.fitter, state.replay, state.generators.host, run.device)
         if is_log_point(update, total):
             run.log(state, update, "fit", metrics)
         run.complete_unit(state, update)

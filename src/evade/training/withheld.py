@@ -25,6 +25,7 @@ from evade.policies.rollout import roll_out
 from evade.replay.recorder import Recorder
 from evade.replay.store import Replay
 from evade.seeding import build_generator, derive_seed
+from evade.training.fitting import update_world_model
 from evade.training.posterior import Sighting, compare_draws, sample_draws
 from evade.world_models.build import build_fitter, build_world_model
 
@@ -144,7 +145,7 @@ def _fit(
         model.use_statistics(replay.statistics())
         resample(model.train())
         for update in range(1, plan.num_updates + 1):
-            fitter.update(subset.batch(generator))
+            update_world_model(fitter, subset, generator, CPU)
             report(update)
     model.eval()
     with use_mean(model):

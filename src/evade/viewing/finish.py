@@ -9,7 +9,7 @@ from evade.config import RunConfig
 from evade.envs.games import resolve
 from evade.errors import EvadeError
 from evade.evidence.figures.learning_curve import plot_learning_curve
-from evade.evidence.published.paper import METHODS, game_runs, read_human_random
+from evade.evidence.published.paper import METHODS, game_scores, read_human_random
 from evade.evidence.results import RunResult, read_run
 from evade.evidence.results.inspection import write_inspection
 from evade.evidence.stats import Estimate, estimate
@@ -57,7 +57,7 @@ def finish(run: Run, state: TrainState) -> Outcome:
     result = read_run(run.folder.path)
     scores = result.final_scores
     score, random = estimate(scores), random_score(run)
-    paper = paper_score(run.config.game, run.config.variant) if plays_whole_games(run.config) else None
+    paper = paper_score(run.config) if plays_whole_games(run.config) else None
     # A single episode has no standard error, which JSON says with 0.
     error = score.standard_error if len(scores) > 1 else 0.0
     # Before figures and videos, which a run can do without.
@@ -159,11 +159,15 @@ def random_score(run: Run) -> float:
     return estimate([score.score for score in played]).mean
 
 
-def paper_score(game_name: str, variant: str) -> tuple[str, float] | None:
-    """The paper's mean score of the same variant on the same game; None if it has none."""
-    game = resolve(game_name)
-    method = VARIANTS[variant].paper_method if variant in VARIANTS else None
+def paper_score(config: RunConfig) -> tuple[str, float] | None:
+    """The paper's mean score of the same agent on the same game; None if it has none."""
+    game, method = resolve(config.game), _paper_method(config)
     if game.kind != "atari" or method is None:
         return None
-    runs = {name.lower(): scores for name, scores in game_runs(method).items()}.get(game.title.lower())
-    return None if runs is None else (METHODS[method], estimate(runs).mean)
+    scores = {name.lower(): scores for name, scores in game_scores(method).items()}.get(game.title.lower())
+    return None if scores is None else (METHODS[method], sum(scores) / len(scores))
+
+
+def _paper_method(config: RunConfig) -> str | None:
+    method = VARIANTS[config.variant].paper_method if config.variant in VARIANTS else None
+    return config.world_model.paper_method(method)

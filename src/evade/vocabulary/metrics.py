@@ -57,6 +57,58 @@ def _learner_metrics(group: str, where: str) -> list[Metric]:
     return [replace(metric, name=f"{group}/{metric.name}", label=f"{metric.label}, {where}") for metric in LEARNER]
 
 
+def _chance_metrics() -> list[Metric]:
+    """What is compared of dreams and games of chance: how often things happen, from the same starts."""
+    events = {
+        "appear": "steps in which a channel without objects shows some",
+        "vanish": "steps in which a channel loses its last object",
+        "multiply": "steps in which a channel with objects shows more of them",
+    }
+    found = []
+    for where, label in (("game", "game"), ("dream", "dream")):
+        close = "rises over the run" if where == "game" else "close to the game's at every horizon"
+        found.append(
+            Metric(
+                f"faithfulness/{where}_reward",
+                f"reward per step, {label}",
+                "points",
+                f"clipped reward of one step in the {label}, mean over the horizon; "
+                f"faithfulness/{where}_reward/H over its first H steps",
+                close,
+            )
+        )
+        for event, meaning in events.items():
+            found.append(
+                Metric(
+                    f"faithfulness/{where}_{event}",
+                    f"objects {event}, {label}",
+                    "%",
+                    f"{meaning}, in the {label}, mean over channels; faithfulness/{where}_{event}/C in channel C",
+                    "" if where == "game" else "close to the game's",
+                )
+            )
+    found.append(
+        Metric(
+            "faithfulness/value_claim",
+            "value's claim",
+            "points",
+            "discounted reward that the policy's value expects in the game within the horizon: the first value minus "
+            "the discounted last one",
+            "close to faithfulness/value_return",
+        )
+    )
+    found.append(
+        Metric(
+            "faithfulness/value_return",
+            "return that followed",
+            "points",
+            "discounted clipped reward that the game then paid",
+            "rises over the run",
+        )
+    )
+    return found
+
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -109,6 +161,7 @@ METRICS: dict[str, Metric] = {
             "near dream.horizon; small where the game is random",
             ("display",),
         ),
+        *_chance_metrics(),
         Metric("fit/loss", "world-model loss", "nats", "the sum that is minimised", "falls towards 0", ("display",)),
         Metric(
             "fit/frame_loss",
@@ -133,6 +186,21 @@ METRICS: dict[str, Metric] = {
             "rewards predicted correctly in the batch, under fresh event noise",
             "above 99 %",
             ("display",),
+        ),
+        Metric(
+            "fit/bit_loss",
+            "bit loss",
+            "nats",
+            "cross-entropy of one symbol of bits; only of the stochastic discrete model",
+            "falls to what chance leaves open",
+            ("display",),
+        ),
+        Metric(
+            "fit/input_frame_loss",
+            "input frame loss",
+            "nats",
+            "the frame loss of an observation's own later frames; only of the stochastic discrete model with memory",
+            "falls towards 0",
         ),
         Metric(
             "fit/end_loss",

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from torch import nn
+
 from evade.game_spec import GameSpec
 from evade.interfaces import Fitter, WorldModel
 from evade.kinds import find_builder
-from evade.optimisers import Adafactor, warmup_rsqrt
+from evade.optimisers import Adafactor, warmup_constant, warmup_rsqrt
 from evade.world_models.deterministic import DeterministicWorldModel
-from evade.world_models.fit import GradientFitter
-from evade.world_models.settings import DeterministicConfig, WorldModelConfig
+from evade.world_models.fit import GradientFitter, SequenceGradientFitter
+from evade.world_models.settings import DeterministicConfig, FitConfig, StochasticDiscreteConfig, WorldModelConfig
+from evade.world_models.stochastic import StochasticDiscreteWorldModel
 
 
 class Builders(NamedTuple):
@@ -55,25 +58,46 @@ def _find(config: WorldModelConfig) -> Builders:
 
 def build_deterministic(config: DeterministicConfig, game: GameSpec, num_frames: int) -> DeterministicWorldModel:
     """A new deterministic model."""
-    return DeterministicWorldModel(
-        config,
-        num_frames=num_frames,
-        channels=game.channels,
-        levels=game.levels,
-        num_actions=game.num_actions,
-        lowest_reward=game.lowest_reward,
-        num_reward_classes=game.num_reward_classes,
-        frame_size=(game.height, game.width),
-    )
+    return DeterministicWorldModel(config, num_frames=num_frames, **_sizes(game))
 
 
 def build_deterministic_fitter(
     config: DeterministicConfig, model: DeterministicWorldModel
 ) -> GradientFitter[DeterministicWorldModel]:
     """A fitter with T2T SimPLe's Adafactor and its learning-rate schedule."""
-    fit = config.fit
-    optimiser = Adafactor(model.parameters(), warmup_rsqrt(fit.learning_rate, fit.warmup_updates))
-    return GradientFitter(model, optimiser, fit.max_gradient_norm)
+    return GradientFitter(model, _build_optimiser(config.fit, model), config.fit.max_gradient_norm)
+
+
+def build_stochastic_discrete(
+    config: StochasticDiscreteConfig, game: GameSpec, num_frames: int
+) -> StochasticDiscreteWorldModel:
+    """A new stochastic discrete model."""
+    height, width = (-(-size // 2**config.depth) for size in (game.height, game.width))
+    return StochasticDiscreteWorldModel(config, num_frames=num_frames, bottleneck_cells=height * width, **_sizes(game))
+
+
+def build_stochastic_discrete_fitter(
+    config: StochasticDiscreteConfig, model: StochasticDiscreteWorldModel
+) -> SequenceGradientFitter[StochasticDiscreteWorldModel]:
+    """A fitter to sequences, with T2T SimPLe's Adafactor and its learning-rate schedule."""
+    return SequenceGradientFitter(model, _build_optimiser(config.fit, model), config.fit.max_gradient_norm)
+
+
+def _sizes(game: GameSpec) -> dict[str, Any]:
+    return {
+        "channels": game.channels,
+        "levels": game.levels,
+        "num_actions": game.num_actions,
+        "lowest_reward": game.lowest_reward,
+        "num_reward_classes": game.num_reward_classes,
+        "frame_size": (game.height, game.width),
+    }
+
+
+def _build_optimiser(fit: FitConfig, model: nn.Module) -> Adafactor:
+    schedule = warmup_rsqrt if fit.schedule == "rsqrt" else warmup_constant
+    return Adafactor(model.parameters(), schedule(fit.learning_rate, fit.warmup_updates))
 
 
 register_world_model(DeterministicConfig, build_deterministic, build_deterministic_fitter)
+register_world_model(StochasticDiscreteConfig, build_stochastic_discrete, build_stochastic_discrete_fitter)

@@ -1,42 +1,17 @@
 """SimPLe's deterministic next-frame and reward model, with EVaDE's reward path."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from evade.checks import require
-from evade.errors import RewardError, ShapeError
-from evade.layers import kl_divergence
-from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
-from evade.world_models.blocks import (
-    ActionEmbedding,
-    ActionInjection,
-    DownStage,
-    LocalLayer,
-    MiddleNet,
-    PositionSignal,
-    Standardise,
-    UpStage,
-    initialise,
-)
-from evade.world_models.event_prior import EventPrior
-from evade.world_models.feature_maps import capture, event_map_names
-from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
-from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
-from evade.world_models.next_frame import predict_objects, predict_pixels
+from evade.records import Logits, Loss, Memory, Noise, Prediction, Transitions
+from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
 from evade.world_models.settings import DeterministicConfig
 
 
-class DeterministicWorldModel(nn.Module):
+class DeterministicWorldModel(FrameNetwork):
     """From stacked frames and an action to the next frame, the reward and, with `predicts_end`, the end of the game.
-
-    Works for frames of any height and width (odd ones are padded and cropped) and 2 to 256 values for each channel of
-    each cell. The transition path is independent of the reward path: with and without event layers, the same weights
-    give bit-identical frames.
 
     Args:
         config: sizes, event layers, noise and losses.
@@ -49,7 +24,7 @@ class DeterministicWorldModel(nn.Module):
         frame_size: rows and columns of a frame; only the event prior needs it.
     """
 
-    is_single: Tensor
+    config: DeterministicConfig
 
     def __init__(
         self,
@@ -63,68 +38,17 @@ class DeterministicWorldModel(nn.Module):
         num_reward_classes: int = 3,
         frame_size: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__()
-        self.config = config
-        self.num_frames, self.channels, self.levels = num_frames, channels, levels
-        self.lowest_reward, self.num_reward_classes = lowest_reward, num_reward_classes
-        require(
-            not config.keeps_objects or levels == 2,
-            "world_model.keeps_objects",
-            config.keeps_objects,
-            f"must be False, because this game's cells have {levels} values and not 2",
-        )
-        size, depth = config.hidden_size, config.depth
-        widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
-        bottleneck = widths[-1]
-
-        self.standardise = Standardise() if config.standardise else nn.Identity()
-        self.embedding = nn.Linear(num_frames * channels, size)
-        self.position = PositionSignal()
-        self.local = nn.ModuleList(LocalLayer(size, size, config.activation) for _ in range(config.num_local_layers))
-        self.down = nn.ModuleList(
-            DownStage(widths[i], widths[i + 1], config.activation, config.fit.dropout) for i in range(depth)
-        )
-        self.injection = ActionInjection(size, bottleneck)
-        self.middle = MiddleNet(bottleneck, config.num_middle_layers, config.activation, config.fit.middle_dropout)
-        self.up = nn.ModuleList(
-            UpStage(widths[i + 1], widths[i], size, config.activation, config.fit.dropout)
-            for i in reversed(range(depth))
-        )
-        self.frame_head = nn.Linear(size, channels * levels)
-        hidden = config.reward_hidden_size
-        self.reward_head = PooledHead(bottleneck + size, hidden, num_reward_classes, bias=False)
-        self.end_head = PooledHead(bottleneck + size, hidden, 1, bias=True) if config.predicts_end else None
-        if config.keeps_objects:
-            self.register_buffer("is_single", torch.zeros(channels, dtype=torch.bool))
-        initialise(self)
-        nn.init.normal_(self.embedding.bias, std=0.01)
-        nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
-        self.action_embedding = ActionEmbedding(num_actions, size)
-        # Created last, so that the same seed gives the same transition path with and without it.
-        self.reward_path = (
-            RewardPath(config.reward, self._event_stages(), depth) if config.reward.event_layers else None
-        )
-        self.event_prior = self._build_prior(num_actions, frame_size)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
-
-    def _build_prior(self, num_actions: int, frame_size: tuple[int, int] | None) -> EventPrior | None:
-        reward = self.config.reward
-        if not reward.event_layers or reward.prior_scale == 0:
-            return None
-        rule = f"must be 0, because this game's cells have {self.levels} values and not two"
-        require(self.levels == 2, "world_model.reward.prior_scale", reward.prior_scale, rule)
-        assert frame_size is not None, "the event prior needs the size of frames"
-        return EventPrior(
-            reward.event_layers,
-            channels=self.channels,
-            frame_size=frame_size,
+        super().__init__(
+            config,
+            in_channels=num_frames * channels,
+            channels=channels,
+            levels=levels,
             num_actions=num_actions,
-            scale=reward.prior_scale,
-            patience=reward.prior_patience,
+            lowest_reward=lowest_reward,
+            num_reward_classes=num_reward_classes,
         )
-
-    def _event_stages(self) -> list[UpStage]:
-        return [stage for stage in self.up if isinstance(stage, UpStage)][-NUM_EVENT_STAGES:]
+        self.num_frames = num_frames
+        self._complete(frame_size)
 
     def forward(self, observation: Tensor, action: Tensor) -> Logits:
         """Logits of the next step.
@@ -134,45 +58,14 @@ class DeterministicWorldModel(nn.Module):
             action: int64 `[B]`, taken at the last frame.
         """
         with self._autocast(observation):
-            features, reward, end = self._body(observation, action)
-            frame = self.frame_head(features.permute(0, 2, 3, 1)).unflatten(-1, (self.channels, self.levels))
-        return Logits(frame, reward, end)
+            output = self._body(observation, action)
+            frame = self._frame_logits(output.features)
+        return Logits(frame, output.reward, output.end)
 
-    def _autocast(self, observation: Tensor) -> AbstractContextManager[Any]:
-        if self.config.precision == "bfloat16":
-            return torch.autocast(observation.device.type, dtype=torch.bfloat16)
-        return nullcontext()
-
-    def _body(self, observation: Tensor, action: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The frame head's features `[B, hidden_size, H, W]`, and the other heads' logits."""
-        self._check(observation, action)
+    def _body(self, observation: Tensor, action: Tensor) -> Output:
+        self._check(observation, action, self.num_frames)
         embedded_action = self.action_embedding(action)
-        x = self._embed(observation)
-        for layer in self.local:
-            x = layer(x, embedded_action)
-        skips: list[Tensor] = []
-        for stage in self.down:
-            skips.insert(0, x)
-            x = stage(x)
-        bottleneck = self.injection(x, embedded_action)
-        x = self.middle(bottleneck)
-        branch = self.config.depth - len(self._event_stages())
-        for stage, skip in zip(self.up[:branch], skips[:branch], strict=True):
-            x = stage(x, skip, embedded_action)
-        shared_map = x
-        for stage, skip in zip(self._event_stages(), skips[branch:], strict=True):
-            x = stage(x, skip, embedded_action)
-        reward_map = x
-        if self.reward_path is not None:
-            reward_map = self.reward_path(shared_map, self._event_stages(), skips[branch:], embedded_action)
-        reward = self.reward_head(bottleneck, reward_map)
-        end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
-        return x, reward, end
-
-    def _embed(self, observation: Tensor) -> Tensor:
-        stacked: Tensor = self.standardise(observation.flatten(1, 2).float())
-        embedded: Tensor = self.position(self.embedding(stacked.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
-        return embedded
+        return self._decode(self._encode(self.standardise(observation.flatten(1, 2).float()), embedded_action))
 
     def compute_loss(self, batch: Transitions) -> Loss:
         """The loss of a batch, a weighted sum of mean clipped cross-entropies (and of the KL term), with named metrics.
@@ -187,43 +80,9 @@ class DeterministicWorldModel(nn.Module):
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)
         with self._autocast(observation):
-            features, reward, end = self._body(observation, batch.action)
-        frame_loss = compute_pixel_loss(features, self.frame_head, batch.next_frame, config.loss_cutoff)
-        reward_loss = clipped_cross_entropy(reward, reward_class, config.loss_cutoff).mean()
-        total = config.frame_loss_weight * frame_loss + reward_loss
-        reward_accuracy = (reward.detach().argmax(-1) == reward_class).float().mean()
-        metrics = {"frame_loss": frame_loss, "reward_loss": reward_loss, "reward_accuracy": reward_accuracy}
-        if end is not None:
-            end_loss = clipped_binary_cross_entropy(end, batch.terminated, config.loss_cutoff).mean()
-            total = total + end_loss
-            metrics["end_loss"] = end_loss
-        kl_weight = self.config.reward.kl_weight
-        if kl_weight > 0:
-            kl = kl_divergence(self)
-            total = total + kl_weight * kl
-            metrics["kl"] = kl
-        return Loss(total, {"loss": total.detach()} | {name: value.detach() for name, value in metrics.items()})
-
-    @torch.no_grad()
-    def observe(self, batch: Transitions) -> None:
-        """Count the events of real transitions for the event prior; ignored without one."""
-        if self.event_prior is not None:
-            predicted = self.predict(batch.observation, batch.action).frame
-            self.event_prior.observe(
-                batch.observation[:, -1], batch.action, batch.next_frame, predicted, batch.reward != 0
-            )
-
-    @torch.no_grad()
-    def novelty(self, batch: Transitions) -> Tensor:
-        """The largest sigma of the event prior among each transition's events, float32 `[B]`; 0 without a prior."""
-        if self.event_prior is None:
-            return torch.zeros(len(batch.action), device=batch.action.device)
-        return self.event_prior.novelty(batch.observation[:, -1], batch.action, batch.next_frame)
-
-    def use_statistics(self, statistics: Statistics) -> None:
-        """Store which channels always show exactly one object; ignored without `keeps_objects`."""
-        if self.config.keeps_objects:
-            self.is_single.copy_(statistics.is_single)
+            output = self._body(observation, batch.action)
+        frame_loss = compute_pixel_loss(output.features, self.frame_head, batch.next_frame, config.loss_cutoff)
+        return self._combine_losses(frame_loss, output.reward, reward_class, output.end, batch.terminated)
 
     def initial_memory(self, batch_size: int) -> Memory:
         """Empty: this model has no memory."""
@@ -240,67 +99,12 @@ class DeterministicWorldModel(nn.Module):
         Call it in `.eval()` mode, with a draw held or the mean in use (`evade.layers`).
         """
         with self._autocast(observation):
-            features, reward_logits, end = self._body(observation, action)
-        frame = self._decide_frame(features, observation)
-        reward = self._decide_reward(reward_logits)
-        if self.event_prior is not None:
-            reward = reward + self.event_prior(observation[:, -1], action, frame)
-        terminated = torch.zeros_like(action, dtype=torch.bool) if end is None else end > 0
-        return Prediction(frame, reward, terminated)
+            output = self._body(observation, action)
+        return self._decide(output, observation, action)
 
     @torch.no_grad()
     def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
         """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
         with self._autocast(observation):
-            features, logits, _ = self._body(observation, action)
-        reward = self._mean_reward(logits)
-        if self.event_prior is not None:
-            frame = self._decide_frame(features, observation)
-            reward = reward + self.event_prior(observation[:, -1], action, frame)
-        return reward
-
-    def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
-        """The maps before and after each event layer, by name."""
-        names = [name for name in event_map_names(self) if name.startswith("reward_path.")]
-        with capture(self, names) as maps:
-            self.expected_reward(observation, action)
-        return maps
-
-    def _decide_frame(self, features: Tensor, observation: Tensor) -> Tensor:
-        if self.config.keeps_objects:
-            return predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
-        return predict_pixels(features, self.frame_head, self.channels)
-
-    def _decide_reward(self, logits: Tensor) -> Tensor:
-        if self.config.reward.estimate == "expected":
-            return self._mean_reward(logits)
-        return (logits.argmax(-1) + self.lowest_reward).float()
-
-    def _mean_reward(self, logits: Tensor) -> Tensor:
-        values = torch.arange(self.num_reward_classes, device=logits.device) + self.lowest_reward
-        return (logits.softmax(-1) * values).sum(-1)
-
-    def _reward_class(self, reward: Tensor) -> Tensor:
-        reward_class = reward.long() - self.lowest_reward
-        if ((reward_class < 0) | (reward_class >= self.num_reward_classes)).any():
-            highest = self.lowest_reward + self.num_reward_classes - 1
-            raise RewardError(
-                f"Invalid rewards from {reward.min().item()} to {reward.max().item()}: must be {self.lowest_reward} to "
-                f"{highest}. Clip them first."
-            )
-        return reward_class
-
-    def _check(self, observation: Tensor, action: Tensor) -> None:
-        frames = self.num_frames
-        if observation.dim() != 5 or observation.shape[1:3] != (frames, self.channels):
-            raise ShapeError(
-                f"Invalid observation of shape {tuple(observation.shape)}: must be [batch, {frames} frames, "
-                f"{self.channels} channels, height, width]."
-            )
-        if observation.dtype not in (torch.uint8, torch.bool):
-            raise ShapeError(f"Invalid observation of dtype {observation.dtype}: must be torch.uint8 (or torch.bool).")
-        if action.shape != observation.shape[:1]:
-            raise ShapeError(
-                f"Invalid actions of shape {tuple(action.shape)}: must be [{observation.shape[0]}], one for each "
-                f"observation."
-            )
+            output = self._body(observation, action)
+        return self._expect(output, observation, action)

@@ -8,6 +8,7 @@ from evade.checks import (
     finite_not_negative,
     finite_positive,
     is_probability_below_one,
+    is_share,
     require,
     require_choice,
     require_fields,
@@ -26,6 +27,10 @@ class WorldModelConfig(KindSettings, family="world_model"):
     def with_prior_scale(self, scale: float) -> Self:
         """A copy with another scale of the event prior; unchanged for a kind that has none."""
         return self
+
+    def paper_method(self, variant_method: str | None) -> str | None:
+        """The method of the paper that an agent with this model is, given that of its variant; None if none is."""
+        return variant_method
 
 
 @dataclass(frozen=True)
@@ -90,9 +95,12 @@ class FitConfig:
     """Weight of the frame's mean cross-entropy; reward and end have weight 1. T2T SimPLe: 1, so that all 25,200 values
     of a frame together weigh as much as one reward; in the joint likelihood each of them does. Ours on MinAtar: between
     the two, so that oversampled events (`replay.eventful_share`) do not outweigh the frames."""
+    schedule: Literal["rsqrt", "constant"] = "rsqrt"
+    """The learning rate after its warm-up: falls with the inverse square root of the number of updates, or stays. T2T
+    SimPLe: rsqrt for the deterministic model, constant for the stochastic discrete one."""
     learning_rate: float = 1.5
-    """Constant of the warm-up / inverse square root schedule; relative, because Adafactor scales updates by each
-    variable's RMS. T2T SimPLe: 1.5."""
+    """Constant of that schedule; relative, because Adafactor scales updates by each variable's RMS. T2T SimPLe: 1.5
+    with rsqrt, 0.002 with constant."""
     warmup_updates: int = 8000
     """Updates of linear warm-up. T2T SimPLe: 8000."""
     max_gradient_norm: float = 1.0
@@ -106,11 +114,12 @@ class FitConfig:
         require_fields(self, section, "loss_cutoff", finite_not_negative, "must be finite and not negative")
         rates = "learning_rate max_gradient_norm frame_loss_weight"
         require_fields(self, section, rates, finite_positive, "must be finite and positive")
+        require_choice(f"{section}.schedule", self.schedule, ("rsqrt", "constant"))
 
 
 @dataclass(frozen=True)
-class DeterministicConfig(WorldModelConfig, kind="deterministic"):
-    """SimPLe's deterministic next-frame and reward network, with EVaDE's reward path."""
+class FrameNetworkConfig(WorldModelConfig):
+    """What SimPLe's deterministic and stochastic networks have in common; the defaults are the deterministic one's."""
 
     hidden_size: int = 64
     """Channels after the pixel embedding; each doubling multiplies it by 2. T2T SimPLe: 64."""
@@ -173,3 +182,113 @@ class DeterministicConfig(WorldModelConfig, kind="deterministic"):
     def with_prior_scale(self, scale: float) -> Self:
         """The same settings with another scale of the event prior."""
         return replace(self, reward=replace(self.reward, prior_scale=scale))
+
+
+@dataclass(frozen=True)
+class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
+    """SimPLe's deterministic next-frame and reward network, with EVaDE's reward path."""
+
+
+@dataclass(frozen=True)
+class BitsConfig:
+    """The bits that decide what chance decides: how they are inferred, predicted and used.
+
+    While fitting, a posterior infers them from the frame and the frame that followed; a small LSTM learns to predict
+    them without the latter, and dreams sample from it. All defaults are T2T SimPLe's.
+    """
+
+    count: int = 128
+    """Number of bits. T2T SimPLe: 128 (`bottleneck_bits`)."""
+    per_symbol: int = 8
+    """Bits that the LSTM predicts at once, as one symbol. T2T SimPLe: 8, so 256 symbols."""
+    predictor_size: int = 128
+    """Units of the LSTM. T2T SimPLe: 128 (`latent_predictor_state_size`)."""
+    posterior_filters: tuple[int, int] = (128, 512)
+    """Filters of the posterior's two 8x8 convolutions of stride 4. T2T SimPLe: 128 and 512."""
+    posterior_heads: int = 4
+    """Attention heads that pool each of the two maps. T2T SimPLe: 4."""
+    at_every_stage: bool = False
+    """The bits also enter every up stage, added to the embedded action. T2T SimPLe: no, only the bottleneck. Ours, to
+    try on grids, where skip connections pass the bottleneck by."""
+    centred: bool = False
+    """While fitting, subtract the batch's mean from the posterior's logits and divide by their standard deviation, so
+    that each bit is 1 in about half of the examples. T2T SimPLe: no. Ours on grids: without it all bits became constant
+    within 300 updates, because an object is one cell of a hundred and hardly moves the pooled maps."""
+    temperature: float = 1.0
+    """Of the symbols that dreams sample; 0 takes the most likely one. T2T SimPLe: 1
+    (`latent_predictor_temperature`)."""
+    noise: float = 0.2
+    """Standard deviation of the noise added to the posterior's logits while fitting. T2T SimPLe: 0.2."""
+    flipped_share: float = 0.1
+    """Share of the posterior's bits that are flipped while fitting. T2T SimPLe: 0.1 (`bottleneck_noise`)."""
+    predicted_share: float = 0.5
+    """Share of the posterior's bits that are replaced by the LSTM's while fitting, after the warm-up. T2T SimPLe: 0.5
+    (`latent_rnn_max_sampling`)."""
+    used_share: float = 0.8
+    """Share of the examples whose bits are used while fitting, after their warm-up; the network does without them in
+    the others. T2T SimPLe: 0.8 (`latent_use_max_probability`)."""
+    predictor_dropout: float = 0.1
+    """Dropout of the LSTM's inputs and outputs while fitting. T2T SimPLe: 0.1."""
+    warmup_updates: int = 40_000
+    """Updates over which the share of discrete instead of tanh bits, and of predicted bits, grows from one hundredth to
+    its whole. T2T SimPLe: 40,000."""
+    use_warmup_updates: int = 20_000
+    """Updates over which the used share grows likewise. T2T SimPLe: 20,000."""
+
+    def __post_init__(self) -> None:
+        section = "world_model.bits"
+        sizes = "count per_symbol predictor_size posterior_heads warmup_updates use_warmup_updates"
+        require_fields(self, section, sizes, at_least_one, "must be at least 1")
+        rule = f"must be a multiple of {section}.per_symbol = {self.per_symbol}"
+        require(self.count % self.per_symbol == 0, f"{section}.count", self.count, rule)
+        require(self.per_symbol <= 16, f"{section}.per_symbol", self.per_symbol, "must be at most 16")
+        rule = "must be two numbers of at least 1"
+        is_valid = len(self.posterior_filters) == 2 and all(map(at_least_one, self.posterior_filters))
+        require(is_valid, f"{section}.posterior_filters", self.posterior_filters, rule)
+        require_fields(self, section, "noise temperature", finite_not_negative, "must be finite and not negative")
+        probabilities = "flipped_share predictor_dropout"
+        require_fields(self, section, probabilities, is_probability_below_one, "must be a probability below 1")
+        require_fields(self, section, "predicted_share used_share", is_share, "must lie between 0 and 1")
+
+
+@dataclass(frozen=True)
+class StochasticDiscreteConfig(FrameNetworkConfig, kind="stochastic-discrete"):
+    """SimPLe's stochastic discrete network (`next_frame_basic_stochastic_discrete`), with EVaDE's reward path."""
+
+    hidden_size: int = 96
+    """Channels after the pixel embedding; each doubling multiplies it by 2. T2T SimPLe: 96."""
+    num_doublings: int = 3
+    """The first N down stages double the channels. T2T SimPLe: 3 (96, 192, 384, 768, 768, ...)."""
+    fit: FitConfig = field(
+        default_factory=lambda: FitConfig(
+            dropout=0.15,
+            pixel_noise=0.0,
+            loss_cutoff=0.03,
+            schedule="constant",
+            learning_rate=0.002,
+            warmup_updates=2000,
+        )
+    )
+    """Regularisation, losses and optimiser. T2T SimPLe: dropout 0.15, no pixel noise, cutoff 0.03, learning rate
+    0.002 after 2,000 updates of warm-up."""
+    memory_channels: int = 64
+    """Channels of the recurrent state, which replaces the stack of frames; 0 for a network without memory that sees
+    the stack. T2T SimPLe: 64 (`recurrent_state_size`)."""
+    own_frames: float = 1.0
+    """Probability that a later step of a fitted sequence (`replay.target_frames`) sees the frame that the network
+    predicted instead of the game's, after the warm-up. T2T SimPLe: 1 (scheduled sampling)."""
+    own_frames_warmup: int = 40_000
+    """Updates of that warm-up: linear from one hundredth, times an exponential over its first quarter. T2T SimPLe:
+    40,000, the exponential over 10,000."""
+    bits: BitsConfig = field(default_factory=BitsConfig)
+    """The bits and their predictor."""
+
+    def paper_method(self, variant_method: str | None) -> str | None:
+        """SimPLe as published; the paper has no event layers on this model."""
+        return None if self.reward.event_layers else "simple15"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_fields(self, "world_model", "memory_channels", finite_not_negative, "must not be negative")
+        require_fields(self, "world_model", "own_frames", is_share, "must lie between 0 and 1")
+        require_fields(self, "world_model", "own_frames_warmup", at_least_one, "must be at least 1")

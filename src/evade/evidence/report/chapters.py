@@ -90,14 +90,57 @@ CHAPTERS = (
 )
 """In the order of the page."""
 
+CHANCE_CHAPTERS = (
+    *(
+        Chapter(
+            f"reward-{horizon}",
+            f"Reward per step, first {horizon} steps" if horizon > 1 else "Reward of the first step",
+            f"clipped reward a step ({describe('faithfulness/dream_reward').unit})",
+            "The same comparison by horizon. Where chance decides, dreams and game part after a few steps, but their "
+            "mean rewards should not.",
+            (
+                measure_metric(f"faithfulness/dream_reward/{horizon}", short="dream"),
+                measure_metric(f"faithfulness/game_reward/{horizon}", short="game"),
+            ),
+        )
+        for horizon in (1, 5, 10, 20)
+    ),
+    *(
+        Chapter(
+            f"objects-{event}",
+            f"Objects {event}",
+            f"share of steps ({describe(f'faithfulness/dream_{event}').unit})",
+            f"{as_title(describe(f'faithfulness/dream_{event}').meaning.partition(',')[0])}, in the game and in dreams "
+            "from the same start states: mean over channels (metrics.jsonl has each channel).",
+            (
+                measure_metric(f"faithfulness/dream_{event}", short="dream"),
+                measure_metric(f"faithfulness/game_{event}", short="game"),
+            ),
+        )
+        for event in ("appear", "vanish", "multiply")
+    ),
+    Chapter(
+        "value",
+        "The value's claim and the return that followed",
+        f"discounted return ({describe('faithfulness/value_claim').unit})",
+        "What the policy's value expects of the game within a dream's horizon, and what the game then paid. A claim "
+        "far above the return means that the policy was trained on promises of the dream.",
+        (
+            measure_metric("faithfulness/value_claim", short="claimed"),
+            measure_metric("faithfulness/value_return", short="followed"),
+        ),
+    ),
+)
+"""Dreams beside the game where chance decides; after the others."""
+
 
 def list_chapters() -> list[Chapter]:
-    """`CHAPTERS`, then a chapter for each other metric that the vocabulary shows in reports."""
-    shown = {measure.key for chapter in CHAPTERS for measure in chapter.measures}
+    """`CHAPTERS`, `CHANCE_CHAPTERS`, then a chapter for each other metric that the vocabulary shows in reports."""
+    shown = {measure.key for chapter in (*CHAPTERS, *CHANCE_CHAPTERS) for measure in chapter.measures}
     others = [
         metric for metric in METRICS.values() if "report" in metric.shown and metric_key(metric.name) not in shown
     ]
-    return [*CHAPTERS, *map(_metric_chapter, others)]
+    return [*CHAPTERS, *CHANCE_CHAPTERS, *map(_metric_chapter, others)]
 
 
 def list_measures() -> list[Measure]:

@@ -1,0 +1,306 @@
+"""The network that SimPLe's world models share: U-net, heads, EVaDE's reward path, losses and decisions."""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from evade.checks import require
+from evade.errors import RewardError, ShapeError
+from evade.layers import kl_divergence
+from evade.records import Loss, Memory, Noise, Prediction, Statistics, Transitions
+from evade.world_models.blocks import (
+    ActionEmbedding,
+    ActionInjection,
+    DownStage,
+    LocalLayer,
+    MiddleNet,
+    PositionSignal,
+    Standardise,
+    UpStage,
+    initialise,
+)
+from evade.world_models.event_prior import EventPrior
+from evade.world_models.feature_maps import capture, event_map_names
+from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
+from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
+from evade.world_models.next_frame import predict_objects, predict_pixels
+from evade.world_models.settings import FrameNetworkConfig
+
+
+class Encoded(NamedTuple):
+    """What the down stages make of an input and an action."""
+
+    bottleneck: Tensor
+    """`[B, C, h, w]`, with the action in it."""
+    skips: list[Tensor]
+    """The input of each down stage, the last one's first."""
+    action: Tensor
+    """The embedded action, `[B, hidden_size]`."""
+
+
+class Output(NamedTuple):
+    """What the up stages and the heads make of it."""
+
+    features: Tensor
+    """`[B, hidden_size, H, W]`, for the frame head."""
+    reward: Tensor
+    """The reward's logits, `[B, R]`."""
+    end: Tensor | None
+    """The log-odds of the end, `[B]`; None without an end head."""
+
+
+class FrameNetwork(nn.Module, ABC):
+    """SimPLe's U-net from frames and an action to the next frame, the reward and, with `predicts_end`, the end.
+
+    Works for frames of any height and width (odd ones are padded and cropped) and 2 to 256 values for each channel of
+    each cell. The transition path is independent of the reward path: with and without event layers, the same weights
+    give bit-identical frames. A subclass says what enters the network and what happens at the bottleneck.
+
+    Args:
+        config: sizes, event layers, noise and losses.
+        in_channels: channels of the network's input.
+        channels: channels C of one frame.
+        levels: values V one channel of one cell can take.
+        num_actions: size of the action set.
+        lowest_reward: the reward of class 0.
+        num_reward_classes: number of consecutive integer rewards from there on.
+    """
+
+    config: FrameNetworkConfig
+    is_single: Tensor
+
+    def __init__(
+        self,
+        config: FrameNetworkConfig,
+        *,
+        in_channels: int,
+        channels: int,
+        levels: int,
+        num_actions: int,
+        lowest_reward: int,
+        num_reward_classes: int,
+    ) -> None:
+        super().__init__()
+        self.channels, self.levels, self.num_actions = channels, levels, num_actions
+        self.lowest_reward, self.num_reward_classes = lowest_reward, num_reward_classes
+        self.config = config
+        require(
+            not config.keeps_objects or levels == 2,
+            "world_model.keeps_objects",
+            config.keeps_objects,
+            f"must be False, because this game's cells have {levels} values and not 2",
+        )
+        size, depth = config.hidden_size, config.depth
+        widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
+        bottleneck = self.bottleneck_channels = widths[-1]
+
+        self.standardise = Standardise() if config.standardise else nn.Identity()
+        self.embedding = nn.Linear(in_channels, size)
+        self.position = PositionSignal()
+        self.local = nn.ModuleList(LocalLayer(size, size, config.activation) for _ in range(config.num_local_layers))
+        self.down = nn.ModuleList(
+            DownStage(widths[i], widths[i + 1], config.activation, config.fit.dropout) for i in range(depth)
+        )
+        self.injection = ActionInjection(size, bottleneck)
+        self.middle = MiddleNet(bottleneck, config.num_middle_layers, config.activation, config.fit.middle_dropout)
+        self.up = nn.ModuleList(
+            UpStage(widths[i + 1], widths[i], size, config.activation, config.fit.dropout)
+            for i in reversed(range(depth))
+        )
+        self.frame_head = nn.Linear(size, channels * levels)
+        hidden = config.reward_hidden_size
+        self.reward_head = PooledHead(bottleneck + size, hidden, num_reward_classes, bias=False)
+        self.end_head = PooledHead(bottleneck + size, hidden, 1, bias=True) if config.predicts_end else None
+        if config.keeps_objects:
+            self.register_buffer("is_single", torch.zeros(channels, dtype=torch.bool))
+        initialise(self)
+        nn.init.normal_(self.embedding.bias, std=0.01)
+        nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
+        self.action_embedding = ActionEmbedding(num_actions, size)
+
+    def _complete(self, frame_size: tuple[int, int] | None) -> None:
+        """Add the reward path and the prior, last, so that a seed gives the same transition path without them."""
+        reward = self.config.reward
+        self.reward_path = RewardPath(reward, self._event_stages(), self.config.depth) if reward.event_layers else None
+        self.event_prior = self._build_prior(frame_size)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+
+    def _build_prior(self, frame_size: tuple[int, int] | None) -> EventPrior | None:
+        reward = self.config.reward
+        if not reward.event_layers or reward.prior_scale == 0:
+            return None
+        rule = f"must be 0, because this game's cells have {self.levels} values and not two"
+        require(self.levels == 2, "world_model.reward.prior_scale", reward.prior_scale, rule)
+        assert frame_size is not None, "the event prior needs the size of frames"
+        return EventPrior(
+            reward.event_layers,
+            channels=self.channels,
+            frame_size=frame_size,
+            num_actions=self.num_actions,
+            scale=reward.prior_scale,
+            patience=reward.prior_patience,
+        )
+
+    def _event_stages(self) -> list[UpStage]:
+        return [stage for stage in self.up if isinstance(stage, UpStage)][-NUM_EVENT_STAGES:]
+
+    def _autocast(self, observation: Tensor) -> AbstractContextManager[Any]:
+        if self.config.precision == "bfloat16":
+            return torch.autocast(observation.device.type, dtype=torch.bfloat16)
+        return nullcontext()
+
+    def _encode(self, stacked: Tensor, embedded_action: Tensor) -> Encoded:
+        """From the standardised input, `[B, in_channels, H, W]`, and the embedded action to the bottleneck."""
+        x: Tensor = self.position(self.embedding(stacked.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
+        for layer in self.local:
+            x = layer(x, embedded_action)
+        skips: list[Tensor] = []
+        for stage in self.down:
+            skips.insert(0, x)
+            x = stage(x)
+        return Encoded(self.injection(x, embedded_action), skips, embedded_action)
+
+    def _decode(self, encoded: Encoded) -> Output:
+        """From the bottleneck to the frame head's features and the other heads' logits."""
+        bottleneck, skips, action = encoded
+        stages, x = self._event_stages(), self.middle(bottleneck)
+        branch = self.config.depth - len(stages)
+        for stage, skip in zip(self.up[:branch], skips[:branch], strict=True):
+            x = stage(x, skip, action)
+        shared_map = x
+        for stage, skip in zip(stages, skips[branch:], strict=True):
+            x = stage(x, skip, action)
+        reward_map = x
+        if self.reward_path is not None:
+            reward_map = self.reward_path(shared_map, stages, skips[branch:], action)
+        end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
+        return Output(x, self.reward_head(bottleneck, reward_map), end)
+
+    def _frame_logits(self, features: Tensor) -> Tensor:
+        """`[B, hidden_size, H, W]` to `[B, H, W, C, V]`."""
+        logits: Tensor = self.frame_head(features.permute(0, 2, 3, 1))
+        return logits.view(*logits.shape[:-1], self.channels, self.levels)
+
+    def _combine_losses(
+        self, frame_loss: Tensor, reward: Tensor, reward_class: Tensor, end: Tensor | None, terminated: Tensor
+    ) -> Loss:
+        """The weighted sum of mean clipped cross-entropies (and of the KL term), with named metrics.
+
+        Args:
+            frame_loss: a scalar.
+            reward: `[B, R]`.
+            reward_class: int64 `[B]`.
+            end: `[B]`.
+            terminated: bool `[B]`.
+        """
+        config = self.config.fit
+        reward_loss = clipped_cross_entropy(reward, reward_class, config.loss_cutoff).mean()
+        total = config.frame_loss_weight * frame_loss + reward_loss
+        reward_accuracy = (reward.detach().argmax(-1) == reward_class).float().mean()
+        metrics = {"frame_loss": frame_loss, "reward_loss": reward_loss, "reward_accuracy": reward_accuracy}
+        if end is not None:
+            end_loss = clipped_binary_cross_entropy(end, terminated, config.loss_cutoff).mean()
+            total = total + end_loss
+            metrics["end_loss"] = end_loss
+        kl_weight = self.config.reward.kl_weight
+        if kl_weight > 0:
+            kl = kl_divergence(self)
+            total = total + kl_weight * kl
+            metrics["kl"] = kl
+        return Loss(total, {"loss": total.detach()} | {name: value.detach() for name, value in metrics.items()})
+
+    @abstractmethod
+    def predict(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Prediction:
+        """The next step of B dreams."""
+
+    @abstractmethod
+    def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
+        """The mean of the predicted distribution of the reward, float32 `[B]`."""
+
+    @torch.no_grad()
+    def observe(self, batch: Transitions) -> None:
+        """Count the events of real transitions for the event prior; ignored without one."""
+        if self.event_prior is not None:
+            predicted = self.predict(batch.observation, batch.action).frame
+            self.event_prior.observe(
+                batch.observation[:, -1], batch.action, batch.next_frame, predicted, batch.reward != 0
+            )
+
+    @torch.no_grad()
+    def novelty(self, batch: Transitions) -> Tensor:
+        """The largest sigma of the event prior among each transition's events, float32 `[B]`; 0 without a prior."""
+        if self.event_prior is None:
+            return torch.zeros(len(batch.action), device=batch.action.device)
+        return self.event_prior.novelty(batch.observation[:, -1], batch.action, batch.next_frame)
+
+    def use_statistics(self, statistics: Statistics) -> None:
+        """Store which channels always show exactly one object; ignored without `keeps_objects`."""
+        if self.config.keeps_objects:
+            self.is_single.copy_(statistics.is_single)
+
+    def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
+        """The maps before and after each event layer, by name."""
+        names = [name for name in event_map_names(self) if name.startswith("reward_path.")]
+        with capture(self, names) as maps:
+            self.expected_reward(observation, action)
+        return maps
+
+    def _decide(self, output: Output, observation: Tensor, action: Tensor, memory: Memory = ()) -> Prediction:
+        """The most likely frame and end, and the reward by `config.reward.estimate`."""
+        frame = self._decide_frame(output.features, observation)
+        reward = self._decide_reward(output.reward)
+        if self.event_prior is not None:
+            reward = reward + self.event_prior(observation[:, -1], action, frame)
+        terminated = torch.zeros_like(action, dtype=torch.bool) if output.end is None else output.end > 0
+        return Prediction(frame, reward, terminated, memory)
+
+    def _expect(self, output: Output, observation: Tensor, action: Tensor) -> Tensor:
+        """The mean reward, `[B]`, the event prior's share included."""
+        reward = self._mean_reward(output.reward)
+        if self.event_prior is not None:
+            frame = self._decide_frame(output.features, observation)
+            reward = reward + self.event_prior(observation[:, -1], action, frame)
+        return reward
+
+    def _decide_frame(self, features: Tensor, observation: Tensor) -> Tensor:
+        if self.config.keeps_objects:
+            return predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
+        return predict_pixels(features, self.frame_head, self.channels)
+
+    def _decide_reward(self, logits: Tensor) -> Tensor:
+        if self.config.reward.estimate == "expected":
+            return self._mean_reward(logits)
+        return (logits.argmax(-1) + self.lowest_reward).float()
+
+    def _mean_reward(self, logits: Tensor) -> Tensor:
+        values = torch.arange(self.num_reward_classes, device=logits.device) + self.lowest_reward
+        return (logits.softmax(-1) * values).sum(-1)
+
+    def _reward_class(self, reward: Tensor) -> Tensor:
+        reward_class = reward.long() - self.lowest_reward
+        if ((reward_class < 0) | (reward_class >= self.num_reward_classes)).any():
+            highest = self.lowest_reward + self.num_reward_classes - 1
+            raise RewardError(
+                f"Invalid rewards from {reward.min().item()} to {reward.max().item()}: must be {self.lowest_reward} to "
+                f"{highest}. Clip them first."
+            )
+        return reward_class
+
+    def _check(self, observation: Tensor, action: Tensor, num_frames: int | None) -> None:
+        """Refuse inputs of other shapes or types; any number of frames is allowed if `num_frames` is None."""
+        frames = observation.shape[1] if num_frames is None and observation.dim() == 5 else num_frames
+        if observation.dim() != 5 or observation.shape[1:3] != (frames, self.channels):
+            raise ShapeError(
+                f"Invalid observation of shape {tuple(observation.shape)}: must be [batch, {frames or 'any'} frames, "
+                f"{self.channels} channels, height, width]."
+            )
+        if observation.dtype not in (torch.uint8, torch.bool):
+            raise ShapeError(f"Invalid observation of dtype {observation.dtype}: must be torch.uint8 (or torch.bool).")
+        if action.shape != observation.shape[:1]:
+            raise ShapeError(
+                f"Invalid actions of shape {tuple(action.shape)}: must be [{observation.shape[0]}], one for each "
+                f"observation."
+            )

@@ -207,9 +207,6 @@ class BitsConfig:
     """Filters of the posterior's two 8x8 convolutions of stride 4. T2T SimPLe: 128 and 512."""
     posterior_heads: int = 4
     """Attention heads that pool each of the two maps. T2T SimPLe: 4."""
-    at_every_stage: bool = False
-    """The bits also enter every up stage, added to the embedded action. T2T SimPLe: no, only the bottleneck. Ours, to
-    try on grids, where skip connections pass the bottleneck by."""
     centred: bool = False
     """While fitting, subtract the batch's mean from the posterior's logits and divide by their standard deviation, so
     that each bit is 1 in about half of the examples. T2T SimPLe: no. Ours on grids: without it all bits became constant

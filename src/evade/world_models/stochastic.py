@@ -71,8 +71,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         self.bit_predictor = BitPredictor(self.bottleneck_channels * bottleneck_cells, bits)
         self.bit_posterior = BitPosterior(channels, size, bits)
         self.memory_update = nn.Conv2d(memory + channels, 2 * memory, 3, padding=1) if memory else None
-        self.bit_action = nn.Linear(bits.count, size, bias=False) if bits.at_every_stage else None
-        for part in (self.bit_action, self.bit_injection, self.bit_predictor, self.bit_posterior, self.memory_update):
+        for part in (self.bit_injection, self.bit_predictor, self.bit_posterior, self.memory_update):
             if part is not None:
                 initialise(part)
         nn.init.normal_(self.bit_posterior.embedding.bias, std=0.01)
@@ -144,13 +143,8 @@ class StochasticDiscreteWorldModel(FrameNetwork):
     def _body(self, observation: Tensor, action: Tensor, memory: Memory, noise: Noise) -> tuple[Output, Memory]:
         encoded, frame, state = self._enter(observation, action, memory)
         bits, _ = self.bit_predictor.sample(encoded.bottleneck, noise[0] if noise else None)
-        output = self._decode(self._inject(encoded, bits))
+        output = self._decode(encoded._replace(bottleneck=self.bit_injection(encoded.bottleneck, bits)))
         return output, () if state is None else (self._update_state(state, frame),)
-
-    def _inject(self, encoded: Encoded, bits: Tensor) -> Encoded:
-        """With the bits, `[B, n]`, at the bottleneck, and at every up stage if they enter there too."""
-        action = encoded.action if self.bit_action is None else encoded.action + self.bit_action(bits)
-        return encoded._replace(bottleneck=self.bit_injection(encoded.bottleneck, bits), action=action)
 
     def _enter(self, observation: Tensor, action: Tensor, memory: Memory) -> tuple[Encoded, Tensor, Tensor | None]:
         """The bottleneck before the bits, the last frame, standardised, and the state before it."""
@@ -245,13 +239,10 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         encoded = self._encode(_join(stacked, state), action)
         layer = encoded.bottleneck
         bits, is_used, bit_loss = self._fit_bits(layer, frame, self.standardise(next_frame.float()), action)
-        with_bits = self._inject(encoded, bits)
-        mixed = encoded._replace(
-            bottleneck=torch.where(is_used[:, None, None, None], with_bits.bottleneck, layer),
-            action=torch.where(is_used[:, None], with_bits.action, action),
-        )
+        with_bits = self.bit_injection(layer, bits)
+        mixed = torch.where(is_used[:, None, None, None], with_bits, layer)
         new_state = None if state is None else self._update_state(state, frame)
-        return self._decode(mixed), new_state, bit_loss
+        return self._decode(encoded._replace(bottleneck=mixed)), new_state, bit_loss
 
     def _fit_bits(
         self, layer: Tensor, frame: Tensor, next_frame: Tensor, action: Tensor

@@ -88,6 +88,6 @@ def test_the_runs_command_shows_the_score_of_finished_runs_only(tmp_path, capsys
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
     assert [row for row in rows if row] == [
         ["done", "finished", "2/3", "64", "2.25 ± 0.50", "0.25"],
-        ["half", "running", "2/3", "64", "-", "-"],
+        ["half", "interrupted", "2/3", "64", "-", "-"],
         ["new", "new", "-/-", "-", "-", "-"],
     ]

@@ -28,9 +28,14 @@ def run_here(words):
     former = signal.signal(signal.SIGALRM, give_up)
     signal.alarm(TIME_LIMIT)
     try:
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(output),
+            warnings.catch_warnings(record=True) as warned,
+        ):
             warnings.simplefilter("always")
             code = main(words)
+        output.writelines(f"Warning: {each.message}\n" for each in warned)
     except SystemExit as stopped:
         code = stopped.code if isinstance(stopped.code, int) else 1
     except Hang:

@@ -1,53 +1,16 @@
 import hashlib
-import json
 
 import pytest
 import torch
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from episodes import build, empty, episode, restore, write
 from evade.errors import ConfigError, ReplayCorrupt
 from evade.game_spec import GameSpec
 from evade.replay.chunk import Chunk, decode, encode, join_episodes
 from evade.replay.settings import ReplayConfig
 from evade.replay.store import Replay
-
-GAME = GameSpec(channels=1, height=1, width=2, levels=256, num_actions=4)
-
-
-def episode(number, length, ends=True):
-    """Frames show (episode, position); actions and rewards follow from the position."""
-    position = torch.arange(length + 1, dtype=torch.int32)
-    frame = torch.stack([torch.full((length + 1,), number), position], dim=1).to(torch.uint8)
-    terminated = torch.zeros(length + 1, dtype=torch.bool)
-    terminated[-1] = ends
-    return Chunk(
-        frame=frame.view(-1, 1, 1, 2),
-        action=(position % 4).to(torch.uint8),
-        reward=(position % 3 - 1).to(torch.int8),
-        raw_reward=position.float(),
-        terminated=terminated,
-        position=position,
-    )
-
-
-def write(path, data):
-    path.write_bytes(data)
-
-
-def empty(folder, num_frames=2, game=GAME, capacity=4, **settings):
-    folder.mkdir(parents=True, exist_ok=True)
-    return Replay(folder, game, num_frames, ReplayConfig(**{"holdout": 0.0, **settings}), capacity)
-
-
-def build(folder, lengths, num_frames=2, **settings):
-    """A replay with one chunk for each list of episode lengths."""
-    replay = empty(folder, num_frames, **settings)
-    for number, chunk in enumerate(lengths):
-        episodes = [episode(10 * number + index, length) for index, length in enumerate(chunk)]
-        replay.add(join_episodes(episodes), write)
-    return replay
 
 
 @given(
@@ -182,14 +145,6 @@ def test_each_reward_and_the_end_are_equally_likely_among_eventful_transitions(t
     eventful = [field[:3000] for field in (batch.reward, batch.terminated)]
     for found in (eventful[0] == -1, eventful[0] == 1, eventful[1]):
         assert abs(found.sum() - 1000) < 5 * (3000 * 2 / 9) ** 0.5
-
-
-def restore(replay, capacity=64):
-    """Another replay in the same folder, restored from what the first one saves."""
-    again = Replay(replay.folder, GAME, replay.num_frames, replay.config, capacity)
-    # As from a checkpoint: through JSON.
-    again.restore(replay.saved_tensors(), json.loads(json.dumps(replay.saved_values())))
-    return again
 
 
 def test_chunks_are_restored_from_disk_and_other_files_stay(tmp_path):
@@ -366,65 +321,6 @@ def test_the_newest_transitions_are_each_given_once_without_those_held_out(tmp_p
     assert begins == [[10, at] for at in range(4)] + [[11, at] for at in range(5)]
     ends = [place for batch in batches for place in batch.next_frame.flatten(1).tolist()]
     assert ends == [[number, at + 1] for number, at in begins]
-
-
-def restore_forged(replay, **changes):
-    """Restore from a checkpoint whose first record was changed."""
-    again = Replay(replay.folder, GAME, replay.num_frames, replay.config, 64)
-    first, *others = replay.saved_values()
-    again.restore({}, [first | changes, *others])
-
-
-@pytest.mark.parametrize("name", ["/etc/passwd", "../chunk-00000.safetensors.zst", "chunk-00001.safetensors.zst", ""])
-def test_a_chunk_has_its_own_name(tmp_path, name):
-    with pytest.raises(ReplayCorrupt, match="of chunk 0: must be chunk-00000.safetensors.zst"):
-        restore_forged(build(tmp_path, [[4]]), name=name)
-
-
-@pytest.mark.parametrize("changes", [{"num_steps": "4"}, {"num_steps": -4}, {"num_steps": 65}, {"sha256": 1}, {"x": 1}])
-def test_a_record_that_cannot_be_is_refused(tmp_path, changes):
-    with pytest.raises(ReplayCorrupt, match="not the record of a chunk|the settings allow 64"):
-        restore_forged(build(tmp_path, [[4]]), **changes)
-    with pytest.raises(ReplayCorrupt, match="not the record"):
-        empty(tmp_path).restore({}, None)
-
-
-def test_a_small_file_that_would_become_gigabytes_is_not_decompressed(tmp_path):
-    replay = build(tmp_path, [[4]])
-    data = zstandard.ZstdCompressor().compress(bytes(1 << 24))
-    assert len(data) < 2000
-    (tmp_path / replay.records[0].name).write_bytes(data)
-    with pytest.raises(ReplayCorrupt, match="would have 16,777,216 bytes, but at most"):
-        restore_forged(replay, sha256=hashlib.sha256(data).hexdigest())
-
-
-FORGED = {
-    "frame": lambda chunk: chunk.frame[:, :, :, :1],
-    "action": lambda chunk: chunk.action + 200,
-    "reward": lambda chunk: chunk.reward + 100,
-    "raw_reward": lambda chunk: chunk.raw_reward / 0,
-    "terminated": lambda chunk: chunk.terminated[:2],
-    "position": lambda chunk: chunk.position.flip(0),
-}
-
-
-@pytest.mark.parametrize("field", FORGED)
-def test_a_chunk_that_no_game_can_have_made_is_refused(tmp_path, field):
-    replay = build(tmp_path, [[4]])
-    chunk = episode(0, 4)
-    data = encode(chunk._replace(**{field: FORGED[field](chunk)}))
-    (tmp_path / replay.records[0].name).write_bytes(data)
-    with pytest.raises(ReplayCorrupt, match="chunk-00000.safetensors.zst (has|does not have)"):
-        restore_forged(replay, sha256=hashlib.sha256(data).hexdigest())
-
-
-def test_a_link_in_place_of_a_chunk_is_refused(tmp_path):
-    replay = build(tmp_path / "replay", [[4]])
-    chunk = tmp_path / "replay" / replay.records[0].name
-    chunk.rename(tmp_path / "outside")
-    chunk.symlink_to(tmp_path / "outside")
-    with pytest.raises(ReplayCorrupt, match="is a link"):
-        restore(replay)
 
 
 @given(

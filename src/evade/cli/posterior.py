@@ -42,11 +42,7 @@ def posterior(
         output: a folder for posterior.json and posterior.svg.
         allow_import: modules that the run's game may import, if it is named MODULE:ID.
     """
-    require(0 <= seed < 2**31, "seed", seed, "must be a whole number from 0 to 2147483647")
-    for name, value in (("steps", steps), ("updates", updates), ("draws", draws)):
-        require(value >= 1, name, value, "must be at least 1")
-    is_plan = bool(sightings) and all(number >= 0 for number in sightings)
-    require(is_plan, "sightings", sightings, "must be numbers of at least 0")
+    _check(seed, sightings, steps=steps, updates=updates, draws=draws)
     # Imported here so that `evade --help` does not wait for torch.
     import torch
     from rich.console import Console
@@ -78,3 +74,11 @@ def posterior(
         for path in write_files(source, result, output):
             print(path)
     return 0
+
+
+def _check(seed: int, sightings: tuple[int, ...], **counts: int) -> None:
+    require(0 <= seed < 2**31, "seed", seed, "must be a whole number from 0 to 2147483647")
+    for name, value in counts.items():
+        require(value >= 1, name, value, "must be at least 1")
+    is_plan = bool(sightings) and all(number >= 0 for number in sightings)
+    require(is_plan, "sightings", sightings, "must be numbers of at least 0")

@@ -148,11 +148,11 @@ class RunFolder:
             make_folder(self.path / name)
 
 
-def _say_nothing(message: str) -> None:
-    """The warning of who does not want any."""
+def ignore_warning(message: str) -> None:
+    """Do nothing: for callers that do not show warnings."""
 
 
-def find_runs(runs_dir: Path, warn: Callable[[str], None] = _say_nothing) -> list[RunFolder]:
+def find_runs(runs_dir: Path, warn: Callable[[str], None] = ignore_warning) -> list[RunFolder]:
     """All runs in `runs_dir` (itself, or up to five folders below), sorted by path.
 
     Links are not followed and runs are not looked for inside runs. A folder that does not exist holds no run. A folder

@@ -248,7 +248,7 @@ def load_run(path: str | Path, allow_import: Collection[str] = ()) -> LoadedRun:
     # A damaged checkpoint is skipped, but never in silence.
     checkpoint = load_checkpoint(
         folder.checkpoints,
-        lambda message: warnings.warn(message, stacklevel=3),
+        lambda message: warnings.warn(message, stacklevel=4),
         largest=largest_checkpoint(policy, world_model),
     )
     if checkpoint is None:

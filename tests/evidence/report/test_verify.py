@@ -50,5 +50,5 @@ def test_a_changed_run_is_found(runs_dir, report):
 
 def test_a_missing_page_is_named(runs_dir, report):
     (report / "episodes" / "group-1.html").unlink()
-    with pytest.raises(ReportError, match="group-1.html cannot be read"):
+    with pytest.raises(ReportError, match="group-1.html is missing"):
         verify_report(read_runs([runs_dir]), report)

@@ -6,14 +6,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from evade.errors import ReportError
+from evade.errors import ReportError, UnreadableFile
 from evade.evidence.figures import save_figure
 from evade.evidence.report.build import plot_figures, render_pages
 from evade.evidence.report.groups import Group, arrange
 from evade.evidence.results import RunResult
+from evade.guarded import read_regular
 
 SHOWN_DIFFERENCES = 5
 """The number of differences that an error lists."""
+
+
+LARGEST_FILE = 1 << 30
+"""Bytes of a page, figure or data file."""
 
 
 class Shown(NamedTuple):
@@ -101,9 +106,9 @@ def _compare_figures(groups: Sequence[Group], folder: Path) -> list[str]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ReportError(f"{path} cannot be read ({error.strerror}): write the report before verifying it.") from error
+        return read_regular(path, LARGEST_FILE)
+    except UnreadableFile as error:
+        raise ReportError(f"{error} Write the report before verifying it.") from error
 
 
 def _compare(page: str, expected: dict[str, Shown], shown: dict[str, Shown]) -> list[str]:

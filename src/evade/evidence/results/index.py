@@ -15,6 +15,7 @@ from evade.errors import IndexUnusable
 from evade.evidence.results.read import RunResult, read_runs
 from evade.runs.failpoints import reach
 from evade.runs.files import make_folder
+from evade.runs.folder import ignore_warning
 
 APPLICATION_ID = 0x45564144
 """Marks a SQLite file as ours ("EVAD"), so that no other program's tables are replaced."""
@@ -61,7 +62,7 @@ class MetricPoint(NamedTuple):
     value: float | None
 
 
-def build_index(runs_dir: Path, database: Path, warn: Callable[[str], None] = lambda message: None) -> int:
+def build_index(runs_dir: Path, database: Path, warn: Callable[[str], None] = ignore_warning) -> int:
     """Index every run below `runs_dir`, replacing the index's content, and return the number of runs.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 from evade.checks import fits_type
 from evade.errors import EvadeError, JournalDamaged, RunError
 from evade.runs.documents import StatusDocument, read_config, read_status
-from evade.runs.folder import RunFolder, find_runs
+from evade.runs.folder import RunFolder, find_runs, ignore_warning
 from evade.runs.journal import hash_committed, read_journal
 
 
@@ -41,10 +41,6 @@ class TimeRow(NamedTuple):
     iteration: int
     phase: str
     seconds: float
-
-
-def _say_nothing(message: str) -> None:
-    """The warning of who does not want any."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ class RunResult:
         return fmean(self.final_scores) if self.is_finished else None
 
 
-def read_run(path: str | Path, warn: Callable[[str], None] = _say_nothing) -> RunResult:
+def read_run(path: str | Path, warn: Callable[[str], None] = ignore_warning) -> RunResult:
     """Read one run folder, which may come from anybody: nothing in it is executed, and links are refused.
 
     Scores and metrics are compared with the hash that was written down at the last checkpoint.
@@ -145,7 +141,7 @@ def read_run(path: str | Path, warn: Callable[[str], None] = _say_nothing) -> Ru
 
 
 def read_runs(
-    paths: Iterable[str | Path], warn: Callable[[str], None] = _say_nothing, *, is_strict: bool = False
+    paths: Iterable[str | Path], warn: Callable[[str], None] = ignore_warning, *, is_strict: bool = False
 ) -> list[RunResult]:
     """Read run folders, and CSV files of scores; other folders are searched recursively. Each run is read once.
 

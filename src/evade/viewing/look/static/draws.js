@@ -15,6 +15,7 @@ export function setUp(hello, tellError) {
   report = tellError;
   for (const id of ["what-if", "try-objects", "ghost"]) $(id).hidden = !about.is_grid;
   $("no-draws").hidden = about.has_draws;
+  document.body.classList.toggle("without-draws", !about.has_draws);
   $("pair").hidden = !about.has_draws;
   setUpPalette();
   setUpGrid();
@@ -226,9 +227,9 @@ function paintGrid(picture) {
   for (let column = 1; column < picture.w; column++) context.strokeRect(column * size - 0.5, -1, 0, grid.height + 2);
   for (let row = 1; row < picture.h; row++) context.strokeRect(-1, row * size - 0.5, grid.width + 2, 0);
   context.lineWidth = 3;
-  context.strokeStyle = "#f0e442";
+  context.strokeStyle = "#ffffff";
   for (const [, row, column] of draws.edits) context.strokeRect(column * size + 1.5, row * size + 1.5, size - 3, size - 3);
-  if (cursor) { context.strokeStyle = "#ffffff"; context.strokeRect(cursor[1] * size + 1.5, cursor[0] * size + 1.5, size - 3, size - 3); }
+  if (cursor) { context.strokeStyle = COLOURS.mean; context.strokeRect(cursor[1] * size + 1.5, cursor[0] * size + 1.5, size - 3, size - 3); }
 }
 
 // ---- two draws

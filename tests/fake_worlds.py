@@ -41,9 +41,6 @@ class PerfectModel(nn.Module):
     def observe(self, batch):
         pass
 
-    def novelty(self, batch):
-        return torch.zeros(len(batch.action))
-
     def use_statistics(self, statistics):
         pass
 

@@ -106,9 +106,6 @@ class TableModel(nn.Module):
     def observe(self, batch):
         self.observed = getattr(self, "observed", 0) + len(batch.action)
 
-    def novelty(self, batch):
-        return torch.zeros(len(batch.action))
-
     def use_statistics(self, statistics):
         self.is_single = statistics.is_single
 

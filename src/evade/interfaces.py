@@ -113,10 +113,6 @@ class WorldModel(Network, Protocol):
         """
         ...
 
-    def novelty(self, batch: Transitions) -> Tensor:
-        """How little the posterior knows about real transitions, float32 `[B]`; 0 for a model that cannot tell."""
-        ...
-
     def use_statistics(self, statistics: Statistics) -> None:
         """Take note of what holds in all experience so far; called before each fit."""
         ...

@@ -124,20 +124,6 @@ def test_starts_by_episode_make_short_episodes_as_likely_as_long_ones(tmp_path):
     assert replay.first_start().flatten().tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("reach", "positions"), [(1, {1, 4, 7}), (2, {1, 3, 4, 6, 7}), (9, {1, 2, 3, 4, 5, 6, 7})])
-def test_starts_before_rewards_stay_in_the_episode_of_the_reward(tmp_path, reach, positions):
-    replay = build(tmp_path, [[4], [9, 1]])  # positive rewards at positions 2, 5 and 8; K = 2, so none starts at 0
-    starts = replay.starts_before_rewards(2000, reach, torch.Generator().manual_seed(0))
-    assert starts.shape == (2000, 2, 1, 1, 2)
-    places = {tuple(place) for place in starts[:, -1].flatten(1).tolist()}
-    assert places == {(0, 1)} | {(10, position) for position in positions}
-
-
-def test_without_a_positive_reward_there_are_no_starts_before_one(tmp_path):
-    replay = build(tmp_path, [[1]], num_frames=1)
-    assert len(replay.starts_before_rewards(5, 10, torch.Generator())) == 0
-
-
 def test_each_reward_and_the_end_are_equally_likely_among_eventful_transitions(tmp_path):
     # Of 90 transitions 30 lead to a reward of -1, 30 to one of 1, and one to the end without a reward.
     replay = build(tmp_path, [[91]], num_frames=1, batch_size=4000, eventful_share=0.75)

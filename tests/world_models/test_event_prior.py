@@ -149,16 +149,6 @@ def test_counts_are_saved_and_sigma_is_not_trained():
     assert mean_sigma(model)[""] < 1
 
 
-def test_novelty_is_the_largest_sigma_among_the_events_of_a_step():
-    model = prior(("weighting",), patience=1.0)
-    for _ in range(3):
-        model.observe(EMPTY, ACTION, MEETING, MEETING, UNPAID)
-    seen, half_seen = MEETING, frame((0, 1, 1), (1, 3, 3))
-    steps = torch.cat([EMPTY, EMPTY]), torch.cat([ACTION, ACTION]), torch.cat([seen, half_seen])
-    assert model.novelty(*steps).tolist() == [0.25, 1.0], "1 / (1 + 3 / patience), and one place never seen"
-    assert model.novelty(EMPTY, ACTION, EMPTY).tolist() == [0.0], "nothing happens"
-
-
 def test_the_images_of_sigma_have_every_event_in_its_place():
     channels, actions, (height, width) = 2, 3, (4, 5)
     layers = ("translation", "weighting", "interaction")

@@ -95,10 +95,6 @@ class PlainWorldModel(nn.Module):
         """Passed on to the network."""
         self.network.observe(batch)
 
-    def novelty(self, batch: Transitions) -> Tensor:
-        """That of the network."""
-        return self.network.novelty(batch)
-
     def use_statistics(self, statistics: Statistics) -> None:
         """Ignored: cells are predicted independently."""
 

@@ -18,16 +18,6 @@ class DreamConfig:
     """`newest`: start from real frames of the newest collection (T2T SimPLe); `all`: of all collections."""
     starts_by: Literal["episode", "frame"] = "episode"
     """`episode`: sample an episode, then one of its frames (T2T SimPLe); `frame`: sample frames uniformly."""
-    rewarded_share: float = 0.0
-    """Share of the dreams that start shortly before a positive reward of any collection, once there is one. Ours: where
-    rewards are rare, hardly any dream reaches one from a uniformly sampled frame. T2T SimPLe: 0."""
-    rewarded_reach: int = 100
-    """The largest number of steps between such a start and its reward; uniformly sampled from 1. Ours: several
-    horizons, so that values are learnt back along the way to the reward."""
-    novel_share: float = 0.0
-    """Share of the dreams that start from the real frames about which the posterior knows least; only for world models
-    with an event prior. Ours: what a draw promises lies just beyond what has been seen, where uniformly sampled starts
-    hardly ever are. T2T SimPLe: 0."""
     first_starts_at_reset: bool = True
     """The first dream of each batch starts at the first frame of the newest collection. T2T SimPLe: yes."""
     sticky_probability: float = 0.0
@@ -35,8 +25,8 @@ class DreamConfig:
     model predicts only the more likely outcome. T2T SimPLe: 0."""
 
     def __post_init__(self) -> None:
-        require_fields(self, "dream", "num_envs horizon rewarded_reach", at_least_one, "must be at least 1")
+        require_fields(self, "dream", "num_envs horizon", at_least_one, "must be at least 1")
         require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
         require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
         rule = "must be a probability below 1"
-        require_fields(self, "dream", "sticky_probability rewarded_share novel_share", is_probability_below_one, rule)
+        require_fields(self, "dream", "sticky_probability", is_probability_below_one, rule)

@@ -70,7 +70,6 @@ class Replay:
         self._eventful: dict[int | None, Tensor] = {}
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
-        self._rewarded = torch.empty(0, dtype=torch.long)
         self._newest_windows = torch.empty(0, dtype=torch.long)
         self._is_single = torch.full((game.channels,), game.levels == 2)
 
@@ -130,11 +129,6 @@ class Replay:
         """The frames at which transitions begin that may be fitted to, int64 `[windows]`."""
         return self._fit_windows
 
-    @property
-    def newest_windows(self) -> Tensor:
-        """Those of the newest chunk, int64 `[windows]`."""
-        return self._newest_windows
-
     def restricted_to(self, windows: Tensor, eventful: Tensor) -> Self:
         """The same experience with other transitions to fit to, for experiments; nothing can be added to it.
 
@@ -179,8 +173,6 @@ class Replay:
         self._add_eventful(fitted)
         self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
         self._starts.append(begin + (has_past & ~chunk.terminated).nonzero().flatten())
-        rewarded = (chunk.reward > 0) & (chunk.position > self._least_position)
-        self._rewarded = torch.cat([self._rewarded, begin + rewarded.nonzero().flatten()])
         self.records.append(record)
         self.size = end
 
@@ -299,23 +291,6 @@ class Replay:
             share = torch.rand(count, generator=generator, dtype=torch.float64)
             chosen = first[episode] + (share * length[episode]).long()
         return self.observations(places[chosen])
-
-    def starts_before_rewards(self, count: int, reach: int, generator: torch.Generator) -> Tensor:
-        """Sample observations of games that went on to a positive reward, uint8 `[count or 0, K, C, H, W]`.
-
-        Each is 1 to `reach` steps before a reward, or the first of its episode; empty if there was no reward so far.
-
-        Args:
-            count: number of samples, with replacement; each reward equally likely.
-            reach: the largest number of steps before the reward.
-            generator: on the CPU.
-        """
-        if len(self._rewarded) == 0:
-            return self.observations(self._rewarded)
-        reward = self._rewarded[torch.randint(len(self._rewarded), (count,), generator=generator)]
-        earlier = reward - torch.randint(1, reach + 1, (count,), generator=generator)
-        first = reward - self._rest.position[reward] + self._least_position
-        return self.observations(torch.maximum(earlier, first))
 
     def newest_segments(self, count: int, length: int, generator: torch.Generator) -> Segments:
         """Sample segments of the newest chunk, to compare dreams with; on the CPU.

@@ -9,7 +9,6 @@ from evade.policies.build import build_learner, build_policy
 from evade.replay.store import Replay
 from evade.runs.folder import RunFolder
 from evade.seeding import derive_seed
-from evade.training.frontier import Frontier
 from evade.training.state import Generators, HeldDraw, Position, TrainState
 from evade.world_models.build import build_fitter, build_world_model
 
@@ -41,6 +40,5 @@ def assemble(config: RunConfig, game: GameSpec, folder: RunFolder) -> TrainState
         replay=Replay(folder.replay, game, config.env.num_frames, config.replay, capacity),
         generators=Generators(torch.device(config.machine.device), config.seed),
         draw=HeldDraw(),
-        frontier=Frontier(),
         position=Position(),
     )

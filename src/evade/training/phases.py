@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial, wraps
 
-import torch
 from torch import Tensor
 
 from evade.dreams.env import DreamEnv
@@ -105,8 +104,6 @@ def draw_from_posterior(run: Run, state: TrainState) -> None:
     with use_mean(state.world_model):
         for batch in state.replay.newest_transitions(OBSERVED_AT_ONCE):
             state.world_model.observe(Transitions(*(field.to(run.device) for field in batch)))
-    if run.config.dream.novel_share > 0:
-        state.frontier.extend(state.world_model, state.replay, run.device)
     state.draw.value = draw(state.world_model, state.generators.device)
     sigmas = mean_sigma(state.world_model)
     if sigmas:
@@ -149,23 +146,9 @@ def sample_starts(run: Run, state: TrainState, count: int) -> Tensor:
         newest=config.starts_from == "newest",
         by_episode=config.starts_by == "episode",
     )
-    host = state.generators.host
-    if config.rewarded_share > 0:
-        chosen = _choose(config.rewarded_share, count, host)
-        special = state.replay.starts_before_rewards(len(chosen), config.rewarded_reach, host)
-        starts[chosen[: len(special)]] = special
-    if config.novel_share > 0:
-        chosen = _choose(config.novel_share, count, host)
-        special = state.frontier.starts(len(chosen), state.replay, host)
-        starts[chosen[: len(special)]] = special
     if config.first_starts_at_reset:
         starts[0] = state.replay.first_start()[0]
     return starts.to(run.device)
-
-
-def _choose(share: float, count: int, generator: torch.Generator) -> Tensor:
-    """Each of `count` starts with probability `share`, int64 `[n]`."""
-    return (torch.rand(count, generator=generator) < share).nonzero().flatten()
 
 
 @phase("evaluate")

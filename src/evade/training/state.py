@@ -14,7 +14,6 @@ from evade.layers import Draw, noisy_layers
 from evade.optimisers.state import describe
 from evade.replay.store import Replay
 from evade.seeding import build_generator, derive_seed
-from evade.training.frontier import Frontier
 from evade.vocabulary.phases import ITERATION_NAMES
 
 
@@ -150,7 +149,6 @@ class TrainState:
     replay: Replay
     generators: Generators
     draw: HeldDraw
-    frontier: Frontier
     position: Position
 
     def remaining_iterations(self, iterations: int) -> Iterator[int]:
@@ -186,8 +184,6 @@ class TrainState:
             except CheckpointMismatch as error:
                 raise _other_version(f"{name}: {error}") from None
         check_draw(self.draw.value, self.world_model)
-        if (self.frontier.windows >= self.replay.size).any():
-            raise _other_version(f"frontier: a frame beyond the replay's {self.replay.size}")
 
 
 def check_tensors(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -94,11 +94,6 @@ class EventPrior(NoisyLayer):
         self.counts += happened.sum(0)
         self.sigma.copy_(1 / (1 + self.counts / self.patience))
 
-    def novelty(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
-        """The largest sigma of the events that happen in each step, float32 `[B]`; shapes as in `observe`."""
-        taken = F.one_hot(action, self.num_actions).bool()
-        return (self.find_events(now, taken, then) * self.sigma).amax(1)
-
     def find_events(self, now: Tensor, taken: Tensor, then: Tensor) -> Tensor:
         """Which events happen in a step, float32 `[B, events]` of 0 and 1.
 

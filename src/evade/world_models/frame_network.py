@@ -229,13 +229,6 @@ class FrameNetwork(nn.Module, ABC):
                 batch.observation[:, -1], batch.action, batch.next_frame, predicted, batch.reward != 0
             )
 
-    @torch.no_grad()
-    def novelty(self, batch: Transitions) -> Tensor:
-        """The largest sigma of the event prior among each transition's events, float32 `[B]`; 0 without a prior."""
-        if self.event_prior is None:
-            return torch.zeros(len(batch.action), device=batch.action.device)
-        return self.event_prior.novelty(batch.observation[:, -1], batch.action, batch.next_frame)
-
     def use_statistics(self, statistics: Statistics) -> None:
         """Store which channels always show exactly one object; ignored without `keeps_objects`."""
         if self.config.keeps_objects:

@@ -60,7 +60,7 @@ class LookServer:
                 ws_max_size=MAX_MESSAGE,
                 ws_per_message_deflate=False,
                 lifespan="off",
-                log_level="critical",
+                log_level="error",
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=1,

@@ -6,7 +6,7 @@ def test_a_report_is_written_verified_and_found_wrong(tmp_path, capsys):
     make_finished_run(tmp_path / "runs" / "one")
     words = ["report", str(tmp_path / "runs"), "-o", str(tmp_path / "report")]
     assert main([*words, "--verify"]) == 2
-    assert "write the report before verifying it" in capsys.readouterr().err
+    assert "Write the report before verifying it" in capsys.readouterr().err
     assert main(words) == 0
     page = tmp_path / "report" / "index.html"
     assert capsys.readouterr().out == f"{page}\n"

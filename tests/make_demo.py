@@ -28,9 +28,10 @@ def pack(run, target):
         shutil.copyfile(path, target / path.name)
     checkpoint = load_checkpoint(run.checkpoints, print)
     chunks = checkpoint.state["parts"]["replay"]
-    kept = [chunks[0], chunks[-1]]
-    for chunk in kept:
-        shutil.copyfile(run.replay / chunk["name"], demo.replay / chunk["name"])
+    # Chunks are numbered from 0 without a gap, so the last one takes the name of the second.
+    kept = [chunks[0], chunks[-1] | {"name": chunks[1]["name"]}]
+    for chunk, original in zip(kept, (chunks[0], chunks[-1]), strict=True):
+        shutil.copyfile(run.replay / original["name"], demo.replay / chunk["name"])
     state = {"parts": {"replay": kept}, "committed": {}}
     tensors = {name: checkpoint.tensors[name] for name in NETWORKS}
     save_checkpoint(demo.checkpoints, checkpoint.number, tensors, state)

@@ -116,7 +116,7 @@ class TestPlan:
     ("options", "message"),
     [
         ({"repeats": 0}, "Invalid repeats = 0: must be at least 1"),
-        ({"threads": -1}, "Invalid threads = -1: must not be negative"),
+        ({"threads": -1}, "Invalid threads = -1: must be 0 to "),
         ({"size": "huge"}, "Invalid size = 'huge': must be one of all, paper, minatar"),
     ],
 )

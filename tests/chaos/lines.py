@@ -50,7 +50,7 @@ def build_line(rng, sandbox):
             rng.choice(("--seed", "--temperature")),
             number,
         ],
-        "runs": ["runs", "--runs-dir", path],
+        "runs": ["runs", path],
         "compare": [
             "compare",
             where,
@@ -59,7 +59,7 @@ def build_line(rng, sandbox):
             rng.choice(("--seed", "--baseline", "--table", "--format")),
             number,
         ],
-        "index": ["index", "--runs-dir", where, "--database", rng.choice((str(sandbox / "new.sqlite"), path))],
+        "index": ["index", where, "--database", rng.choice((str(sandbox / "new.sqlite"), path))],
         "explain": ["explain", rng.choice(("smoke", "x")), "evade", "--no-measure", "--game", game],
         "paper": ["paper", "--table", rng.choice(("games", "x", number)), "--resamples", "10", "--seed", number],
         "posterior": ["posterior", rng.choice((path, run)), "--updates", "0", "--seed", number],

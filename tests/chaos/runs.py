@@ -44,9 +44,9 @@ def words_for(verb, sandbox):
     """The command line of a verb on a sandbox."""
     runs, run = str(Path(sandbox) / "runs"), str(run_of(sandbox))
     return {
-        "runs": ["runs", "--runs-dir", runs],
+        "runs": ["runs", runs],
         "compare": ["compare", runs, "--resamples", "50"],
-        "index": ["index", "--runs-dir", runs, "--database", str(Path(sandbox) / "index.sqlite")],
+        "index": ["index", runs, "--database", str(Path(sandbox) / "index.sqlite")],
         "report": ["report", runs, "-o", str(Path(sandbox) / "report")],
         "verify": ["report", runs, "-o", str(Path(sandbox) / "report"), "--verify"],
         "evaluate": ["evaluate", run, "--episodes", "2"],

@@ -100,7 +100,7 @@ def shows_every_step_and_names_the_documentation(printed):
     ("words", "message"),
     [
         (["--repeats", "0"], "Invalid repeats = 0: must be at least 1."),
-        (["--threads", "-2"], "Invalid threads = -2: must not be negative."),
+        (["--threads", "-2"], "Invalid threads = -2: must be 0 to "),
         (
             ["--json", "/nowhere/at/all.json"],
             "Invalid json = '/nowhere/at/all.json': must be a file in an existing folder.",
@@ -112,7 +112,7 @@ def shows_every_step_and_names_the_documentation(printed):
             "Invalid size = 'paper': must not be set together with --precision.",
         ),
         (["--precision", "atari/pong", "--repeats", "3"], "Invalid repeats = 3: must not be set together with"),
-        (["--precision", "atari/pong", "--threads", "-1"], "Invalid threads = -1: must not be negative."),
+        (["--precision", "atari/pong", "--threads", "-1"], "Invalid threads = -1: must be 0 to "),
     ],
 )
 def test_a_users_mistake_is_reported_before_anything_is_measured(words, message, capsys):

@@ -129,7 +129,7 @@ def test_a_failing_self_test_is_a_finding(error):
         (["compare", "/dev/null"], "there are no runs"),
         (["benchmark", "--threads", "100000"], "must be 0 to 1024"),
         (["posterior", "--sightings", "-1"], "Invalid sightings"),
-        (["index", "--runs-dir", "/dev/null"], "there are no runs"),
+        (["index", "/dev/null"], "there are no runs"),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
 )

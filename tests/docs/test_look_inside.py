@@ -47,16 +47,16 @@ def test_draws_disagree_about_a_ball_above_the_bricks_and_about_nothing_else(sou
     session.close()
 
 
-def test_the_dream_parts_from_the_game_where_draws_begin_to_disagree(source):
+def test_draws_disagree_before_the_dream_parts_from_the_game(source):
     session = Session(source)
     view, totals = session.begin(0), []
     while view.parted is None or view.step < view.parted + 2:
         totals.append(session.rewards(8).total)
         view = session.step("agent")
     totals.append(session.rewards(8).total)
-    assert view.parted > 20
-    assert max(totals[: view.parted - 2]) < 0.05
-    assert max(totals[view.parted - 2 :]) > 0.1
+    assert view.parted == 43
+    assert max(totals[:38]) < 0.02
+    assert min(totals[38:41]) > 0.08
     session.close()
 
 

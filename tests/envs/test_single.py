@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import evade
 from evade.envs import make_env
 from evade.envs.games import ATARI_100K, DEEPSEA, MINATAR, MINIGRID, resolve
 from evade.envs.settings import EnvConfig
@@ -92,7 +91,3 @@ def test_mistakes_are_named():
     env.reset()
     with pytest.raises(ActionError, match="Invalid action 3"):
         env.step(3)
-
-
-def test_the_package_lists_its_public_names():
-    assert set(evade.__all__) == {"__version__", "load"}

@@ -92,9 +92,9 @@ def _sections(section: type, place: str) -> Iterator[tuple[str, type, str]]:
             yield from _sections(kind, f"{place}{field.name}.")
 
 
-def _kinds(base: type) -> list[type]:
+def _kinds(base: type[KindSettings]) -> list[type]:
     """The registered kinds of a section that are part of the package."""
-    found = [each for each in base.__subclasses__() if each.__module__.startswith("evade.")]
+    found = [each for each in base.kinds.values() if each.__module__.startswith("evade.")]
     return sorted(found, key=lambda each: each.kind)
 
 

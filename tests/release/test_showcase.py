@@ -8,6 +8,7 @@ from showcase import export_run
 import evade
 from evade.cli.main import main
 from evade.errors import RunError
+from evade.runs.documents import read_status, write_status
 from evade.runs.folder import RunFolder
 
 
@@ -37,7 +38,7 @@ def test_an_exported_run_can_be_used_at_once(trained, tmp_path, capsys):
 
 def test_an_unfinished_run_is_not_exported(trained, tmp_path):
     status = trained.status.read_text()
-    trained.status.write_text(status.replace("finished", "running"))
+    write_status(trained, "running", read_status(trained).standing)
     try:
         with pytest.raises(RunError, match="is not finished"):
             export_run(trained, tmp_path / "run")

@@ -20,7 +20,7 @@ NETWORKS = ("policy", "world_model", "draw")
 
 
 def pack(run, target):
-    """Copy a finished run without the optimisers, and with its first and last collection only."""
+    """Copy a finished run without the optimisers."""
     shutil.rmtree(target, ignore_errors=True)
     demo = RunFolder(target)
     demo.replay.mkdir(parents=True)
@@ -28,11 +28,9 @@ def pack(run, target):
         shutil.copyfile(path, target / path.name)
     checkpoint = load_checkpoint(run.checkpoints, print)
     chunks = checkpoint.state["parts"]["replay"]
-    # Chunks are numbered from 0 without a gap, so the last one takes the name of the second.
-    kept = [chunks[0], chunks[-1] | {"name": chunks[1]["name"]}]
-    for chunk, original in zip(kept, (chunks[0], chunks[-1]), strict=True):
-        shutil.copyfile(run.replay / original["name"], demo.replay / chunk["name"])
-    state = {"parts": {"replay": kept}, "committed": {}}
+    for chunk in chunks:
+        shutil.copyfile(run.replay / chunk["name"], demo.replay / chunk["name"])
+    state = {"parts": {"replay": chunks}, "committed": {}}
     tensors = {name: checkpoint.tensors[name] for name in NETWORKS}
     save_checkpoint(demo.checkpoints, checkpoint.number, tensors, state)
 

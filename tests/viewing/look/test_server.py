@@ -257,7 +257,7 @@ def test_a_run_whose_files_vanish_is_said_and_stays_playable(tmp_path):
         shutil.rmtree(folder / "checkpoints")
         assert ask(websocket, "run")["done"]["checkpoint"]
         (folder / "metrics.jsonl").write_text("not a record\n")
-        assert "line 1 of" in ask(websocket, "run")["error"]
+        assert "metrics.jsonl does not fit the checkpoint" in ask(websocket, "run")["error"]
         shutil.rmtree(folder)
         assert "cannot be read any more" in ask(websocket, "run")["error"]
         answer, text = get(server, root(server) + "report/index.html")

@@ -16,7 +16,7 @@ class PerfectModel(nn.Module):
         self.games = games
         self.predictions = 0
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):

@@ -79,8 +79,8 @@ class TableModel(nn.Module):
         self.register_buffer("rewards", torch.zeros(NUM_CELLS, game.num_actions, NUM_CELLS))
         self.register_buffer("ends", torch.zeros(NUM_CELLS, game.num_actions, NUM_CELLS))
 
-    def initial_memory(self, batch_size):
-        return (torch.zeros(batch_size, dtype=torch.long),)
+    def initial_memory(self, observation):
+        return (torch.zeros(len(observation), dtype=torch.long),)
 
     def sample_noise(self, batch_size, generator):
         return (torch.rand(batch_size, generator=generator),)

@@ -71,10 +71,11 @@ class WorldModel(Network, Protocol):
     draw is not an argument: `evade.layers.draw` and `hold` set it, and do nothing to a model without noisy layers.
     """
 
-    def initial_memory(self, batch_size: int) -> Memory:
-        """Memory before the first step of B dreams, each tensor `[B, ...]`; `()` for a model without memory.
+    def initial_memory(self, observation: Tensor) -> Memory:
+        """Memory of B dreams that begin at some observations, each tensor `[B, ...]`; `()` for a model without memory.
 
-        A model that reads it from the observations (`Recalls`) also returns `()`, and takes `()` to mean that.
+        Args:
+            observation: uint8 `[B, K, C, H, W]`.
         """
         ...
 
@@ -115,15 +116,6 @@ class WorldModel(Network, Protocol):
 
     def use_statistics(self, statistics: Statistics) -> None:
         """Take note of what holds in all experience so far; called before each fit."""
-        ...
-
-
-@runtime_checkable
-class Recalls(Protocol):
-    """A world model whose memory at the start of a dream depends on the observation's earlier frames."""
-
-    def recall(self, observation: Tensor) -> Memory:
-        """Memory before the first step from B observations, uint8 `[B, K, C, H, W]`."""
         ...
 
 

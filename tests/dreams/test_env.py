@@ -58,7 +58,7 @@ def test_with_a_perfect_world_model_the_dream_is_the_game_to_its_end(name):
 class Plain:
     """A model without memory and noise."""
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):
@@ -125,8 +125,8 @@ def test_a_new_dream_does_not_repeat_an_action_of_the_last_one():
 class Summing(Plain):
     """Recurrent: remembers the sum of all actions, and the last action twice. Pays the sum; ends at 4 or more."""
 
-    def initial_memory(self, batch_size):
-        return torch.zeros(batch_size), torch.full((batch_size, 2), -1)
+    def initial_memory(self, observation):
+        return torch.zeros(len(observation)), torch.full((len(observation), 2), -1)
 
     def predict(self, observation, action, memory, noise):
         total, last = memory

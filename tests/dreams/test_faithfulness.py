@@ -15,7 +15,7 @@ class Counter:
     def __init__(self, wrong_from=100):
         self.wrong_from = wrong_from
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):
@@ -115,8 +115,8 @@ def test_another_reward_or_end_is_a_divergence_too(field):
 class Remembering(Counter):
     """The same game, counted in memory: the frame it is given is not looked at after the start."""
 
-    def initial_memory(self, batch_size):
-        return (torch.zeros(batch_size, dtype=torch.uint8),)
+    def initial_memory(self, observation):
+        return (torch.zeros(len(observation), dtype=torch.uint8),)
 
     def predict(self, observation, action, memory, noise):
         value = memory[0] + action.to(torch.uint8)

@@ -91,7 +91,7 @@ class Still:
     def __init__(self, last=None):
         self.num_steps, self.last = 0, last
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):

@@ -85,10 +85,10 @@ def test_state_logits_and_predictions_of_dreamt_steps_match_t2t_simple(golden, m
     memory = None
     for observation, action, first, found in calls(golden, frames):
         # T2T SimPLe keeps the state after the first frame of its history.
-        (state,) = model.recall(observation[:, : first + 2])
+        (state,) = model.initial_memory(observation[:, : first + 2])
         goldens.close(state.permute(0, 2, 3, 1)[:, ::7, ::6], found["state_after_sub"], 2e-4)
         newest = observation[:, -4:]
-        memory = model.recall(newest) if memory is None else memory
+        memory = model.initial_memory(newest) if memory is None else memory
         with torch.no_grad():
             logits = model(newest, action, memory)
         frame = logits.frame.numpy()

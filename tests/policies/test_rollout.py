@@ -11,7 +11,7 @@ from fake_worlds import ScriptedPolicy
 class Plain(nn.Module):
     """A model without memory and noise."""
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):

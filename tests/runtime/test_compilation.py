@@ -120,8 +120,8 @@ class Drifting(torch.nn.Module):
         super().__init__()
         self.scale = torch.nn.Parameter(torch.tensor(0.5))
 
-    def initial_memory(self, batch_size):
-        return (torch.zeros(batch_size),)
+    def initial_memory(self, observation):
+        return (torch.zeros(len(observation)),)
 
     def sample_noise(self, batch_size, generator):
         return (torch.rand(batch_size, generator=generator),)

@@ -16,7 +16,7 @@ class Adder(torch.nn.Module):
         super().__init__()
         self.weight = NoisyEventWeighting(1, sigma_init=0.5)
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):

@@ -19,7 +19,7 @@ class TwoEvents(torch.nn.Module):
         super().__init__()
         self.weight = NoisyEventWeighting(1, sigma_init=SIGMA)
 
-    def initial_memory(self, batch_size):
+    def initial_memory(self, observation):
         return ()
 
     def sample_noise(self, batch_size, generator):

@@ -317,7 +317,7 @@ def test_statistics_do_not_matter_to_a_model_that_decides_every_cell_alone():
 
 def test_it_has_neither_memory_nor_noise():
     model = small().eval()
-    assert model.initial_memory(3) == ()
+    assert model.initial_memory(torch.zeros(3, 1)) == ()
     assert model.sample_noise(3, None) == ()
     assert model.predict(observations(MINATAR, 1), torch.tensor([0, 3, 5]), (), ()).memory == ()
 

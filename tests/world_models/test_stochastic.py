@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from evade.dreams.env import DreamEnv, start_memory
+from evade.dreams.env import DreamEnv
 from evade.errors import ConfigError, ShapeError
 from evade.game_spec import GameSpec
-from evade.interfaces import Recalls, SequenceFitter, WorldModel
+from evade.interfaces import SequenceFitter, WorldModel
 from evade.layers import draw, use_mean
 from evade.records import Sequences, Transitions
 from evade.vocabulary.variants import EVADE
@@ -73,12 +73,11 @@ def test_symbols_are_sampled_as_often_as_predicted_and_each_depends_on_those_bef
 
 def test_it_meets_the_seams():
     model = build()
-    assert isinstance(model, Recalls)
     assert isinstance(build_fitter(CONFIG, model), SequenceFitter)
     assert model.sample_noise(5, None)[0].shape == (5, 2)
     assert build(replace(CONFIG, bits=replace(BITS, temperature=0.0))).sample_noise(5, None) == ()
     typed: WorldModel = model
-    assert typed.initial_memory(5) == ()
+    assert typed.initial_memory(some_frames(5, 3))[0].shape[0] == 5
 
 
 def test_memory_carried_through_a_dream_is_what_its_frames_leave_behind():
@@ -95,7 +94,7 @@ def test_memory_carried_through_a_dream_is_what_its_frames_leave_behind():
         observation = dream.step(action).observation
         assert torch.equal(observation[:, -1], expected.frame)
         seen.append(expected.frame.unsqueeze(1))
-    assert not torch.equal(start_memory(model, observation)[0], dream._memory[0])
+    assert not torch.equal(model.initial_memory(observation)[0], dream._memory[0])
 
 
 def test_a_dream_that_ends_goes_on_with_the_memory_of_its_restart():
@@ -108,7 +107,7 @@ def test_a_dream_that_ends_goes_on_with_the_memory_of_its_restart():
     step = dream.step(torch.tensor([1, 2]))
     assert step.terminated.all()
     assert torch.equal(step.observation, starts[2:])
-    torch.testing.assert_close(dream._memory, model.recall(starts[2:]), rtol=0, atol=0)
+    torch.testing.assert_close(dream._memory, model.initial_memory(starts[2:]), rtol=0, atol=0)
 
 
 def test_different_noise_gives_different_whole_frames_and_the_same_noise_the_same():

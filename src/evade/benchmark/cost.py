@@ -14,7 +14,7 @@ from evade.benchmark.sampling import OnPart
 from evade.config import RunConfig
 from evade.dreams.env import DreamEnv
 from evade.game_spec import GameSpec
-from evade.interfaces import SequenceFitter, WorldModel
+from evade.interfaces import WorldModel
 from evade.layers import draw
 from evade.policies.build import build_learner
 from evade.policies.rollout import roll_out
@@ -23,7 +23,7 @@ from evade.runtime.compilation import Compiler, should_compile
 from evade.runtime.device import find_device
 from evade.training.assemble import build_networks
 from evade.world_models.build import build_fitter
-from evade.world_models.sequences import as_sequences
+from evade.world_models.fit import update_on_transitions
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,7 @@ def _build_update(config: RunConfig, game: GameSpec, model: WorldModel, device: 
     """One update of the world model on random frames, single transitions or sequences."""
     fitter = build_fitter(config.world_model, model)
     batch = random_transitions(config, game, device)
-    if isinstance(fitter, SequenceFitter):
-        return partial(fitter.update_on_sequences, as_sequences(batch, config.replay.target_frames))
-    return partial(fitter.update, batch)
+    return partial(update_on_transitions, fitter, batch, config.replay.target_frames)
 
 
 def random_observations(config: RunConfig, game: GameSpec, count: int, device: torch.device) -> torch.Tensor:

@@ -98,7 +98,7 @@ class PlainWorldModel(nn.Module):
     def use_statistics(self, statistics: Statistics) -> None:
         """Ignored: cells are predicted independently."""
 
-    def initial_memory(self, batch_size: int) -> Memory:
+    def initial_memory(self, observation: Tensor) -> Memory:
         """Empty: the model has no memory."""
         return ()
 

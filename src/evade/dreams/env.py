@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evade.interfaces import Recalls, WorldModel
+from evade.interfaces import WorldModel
 from evade.records import EnvStep, Memory, Noise
 
 
@@ -42,11 +42,6 @@ class DreamStep:
         ended = (terminated.to(torch.uint8) * 255)[:, None, None, None, None]
         kept = tuple(_select(terminated, new, old) for new, old in zip(fresh, next_memory, strict=True))
         return shifted ^ ((shifted ^ restart) & ended), reward, terminated, kept
-
-
-def start_memory(model: WorldModel, observation: Tensor) -> Memory:
-    """Memory of dreams that begin at some observations, uint8 `[N, K, C, H, W]`."""
-    return model.recall(observation) if isinstance(model, Recalls) else model.initial_memory(len(observation))
 
 
 def _select(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
@@ -96,9 +91,7 @@ class DreamEnv:
         starts = self._starts(2 * self.num_envs)
         self._observation, self._restart = starts[: self.num_envs], starts[self.num_envs :]
         self._previous_action = None
-        self._memory, self._fresh_memory = (
-            start_memory(self._model, each) for each in (self._observation, self._restart)
-        )
+        self._memory, self._fresh_memory = map(self._model.initial_memory, (self._observation, self._restart))
         return self._observation
 
     def step(self, action: Tensor) -> EnvStep:

@@ -63,8 +63,9 @@ class SingleDream(StackedEnv):
         if seed is not None:
             self._host.manual_seed(seed)
             self._generator.manual_seed(seed)
-        self._observation = self._starts(self._host)[0].cpu().numpy().copy()
-        self._memory = self._model.initial_memory(1)
+        start = self._starts(self._host)
+        self._observation = start[0].cpu().numpy().copy()
+        self._memory = self._model.initial_memory(start.to(self._device))
         self._previous_action, self._num_steps = None, 0
         return self._observation.copy(), {}
 

@@ -72,7 +72,7 @@ def measure_accuracy(model: WorldModel, batch: Transitions) -> dict[str, float]:
             prediction = model.predict(
                 batch.observation[part],
                 batch.action[part],
-                model.initial_memory(size),
+                model.initial_memory(batch.observation[part]),
                 model.sample_noise(size, torch.Generator(batch.action.device).manual_seed(0)),
             )
             equal = (prediction.frame == batch.next_frame[part]).flatten(1).all(1)

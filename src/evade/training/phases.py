@@ -15,7 +15,6 @@ from evade.replay.recorder import Recorder
 from evade.runs.files import write_atomically
 from evade.seeding import derive_seed
 from evade.training.evaluation import EpisodeScore, evaluate
-from evade.training.fitting import update_world_model
 from evade.training.measurements import (
     measure_accuracy,
     measure_last_dreams,
@@ -26,6 +25,7 @@ from evade.training.measurements import (
 from evade.training.run import Run
 from evade.training.state import TrainState
 from evade.vocabulary.phases import SCORE
+from evade.world_models.fit import update_on_replay
 
 POINTS_PER_PHASE = 20
 """How often metrics are logged in a long phase; each time one update's own, so that nothing is carried over."""
@@ -89,7 +89,7 @@ def fit_world_model(run: Run, state: TrainState) -> None:
     state.world_model.use_statistics(state.replay.statistics())
     resample(state.world_model.train())
     for update in range(state.position.progress + 1, total + 1):
-        metrics = update_world_model(state.fitter, state.replay, state.generators.host, run.device)
+        metrics = update_on_replay(state.fitter, state.replay, state.generators.host, run.device)
         if is_log_point(update, total):
             run.log(state, update, "fit", metrics)
         run.complete_unit(state, update)

@@ -46,9 +46,8 @@ def expected_rewards(model: WorldModel, observation: Tensor, action: Tensor) -> 
     parts = []
     for begin in range(0, len(action), BATCH_SIZE):
         inputs = observation[begin : begin + BATCH_SIZE], action[begin : begin + BATCH_SIZE]
-        size = len(inputs[1])
-        noise = model.sample_noise(size, torch.Generator(action.device).manual_seed(0))
-        parts.append(model.expected_reward(*inputs, model.initial_memory(size), noise))
+        noise = model.sample_noise(len(inputs[1]), torch.Generator(action.device).manual_seed(0))
+        parts.append(model.expected_reward(*inputs, model.initial_memory(inputs[0]), noise))
     return torch.cat(parts)
 
 

@@ -25,9 +25,9 @@ from evade.policies.rollout import roll_out
 from evade.replay.recorder import Recorder
 from evade.replay.store import Replay
 from evade.seeding import build_generator, derive_seed
-from evade.training.fitting import update_world_model
 from evade.training.posterior import Sighting, compare_draws, sample_draws
 from evade.world_models.build import build_fitter, build_world_model
+from evade.world_models.fit import update_on_replay
 
 CPU = torch.device("cpu")
 LEAST_EVENTS = 20
@@ -145,7 +145,7 @@ def _fit(
         model.use_statistics(replay.statistics())
         resample(model.train())
         for update in range(1, plan.num_updates + 1):
-            update_world_model(fitter, subset, generator, CPU)
+            update_on_replay(fitter, subset, generator, CPU)
             report(update)
     model.eval()
     with use_mean(model):

@@ -84,7 +84,7 @@ class DeterministicWorldModel(FrameNetwork):
         frame_loss = compute_pixel_loss(output.features, self.frame_head, batch.next_frame, config.loss_cutoff)
         return self._combine_losses(frame_loss, output.reward, reward_class, output.end, batch.terminated)
 
-    def initial_memory(self, batch_size: int) -> Memory:
+    def initial_memory(self, observation: Tensor) -> Memory:
         """Empty: this model has no memory."""
         return ()
 

@@ -1,12 +1,15 @@
-"""Fitting by gradient: one optimiser update on the loss of a batch."""
+"""Fitting by gradient: one optimiser update on the loss of a batch, of single transitions or of sequences."""
 
 from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+from evade.interfaces import Fitter, SequenceFitter
 from evade.optimisers import SavedOptimiser, update
 from evade.records import Loss, Sequences, Transitions
+from evade.replay.store import Replay
+from evade.world_models.sequences import as_sequences
 
 
 class HasLoss(Protocol):
@@ -71,3 +74,26 @@ class SequenceGradientFitter(GradientFitter[SequenceModel]):
         metrics = super()._descend(loss)
         self.model.num_updates += 1
         return metrics
+
+
+def update_on_replay(
+    fitter: Fitter, replay: Replay, generator: torch.Generator, device: torch.device
+) -> dict[str, Tensor]:
+    """Sample the batch that the fitter takes, single transitions or sequences, and make one update on it.
+
+    Args:
+        fitter: of the world model.
+        replay: all real experience.
+        generator: on the CPU.
+        device: of the world model.
+    """
+    if isinstance(fitter, SequenceFitter):
+        return fitter.update_on_sequences(Sequences(*(field.to(device) for field in replay.sequences(generator))))
+    return fitter.update(Transitions(*(field.to(device) for field in replay.batch(generator))))
+
+
+def update_on_transitions(fitter: Fitter, batch: Transitions, target_frames: int) -> dict[str, Tensor]:
+    """One update on transitions, made into sequences of that many targets for a fitter that takes them."""
+    if isinstance(fitter, SequenceFitter):
+        return fitter.update_on_sequences(as_sequences(batch, target_frames))
+    return fitter.update(batch)

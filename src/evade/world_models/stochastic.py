@@ -85,12 +85,8 @@ class StochasticDiscreteWorldModel(FrameNetwork):
             frame = self._frame_logits(output.features)
         return Logits(frame, output.reward, output.end)
 
-    def initial_memory(self, batch_size: int) -> Memory:
-        """Empty: the first step reads it from the observation (`recall`)."""
-        return ()
-
     @torch.no_grad()
-    def recall(self, observation: Tensor) -> Memory:
+    def initial_memory(self, observation: Tensor) -> Memory:
         """The state after all but the last frame of an observation, from zero; `()` without memory."""
         if self.memory_update is None:
             return ()
@@ -117,7 +113,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         Args:
             observation: uint8 `[B, K, C, H, W]`.
             action: int64 `[B]`, taken at the last frame.
-            memory: of the step before, or from `recall`; `()` reads it from the observation's earlier frames.
+            memory: of the step before, or from `initial_memory`; `()` reads it from the observation's earlier frames.
             noise: from `sample_noise`; `()` for the most likely bits.
         """
         with self._autocast(observation):
@@ -151,7 +147,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         self._check(observation, action, self.num_frames if self.memory_update is None else None)
         state = None
         if self.memory_update is not None:
-            (state,) = memory or self.recall(observation)
+            (state,) = memory or self.initial_memory(observation)
         stacked = self._standardised(observation)
         return self._encode(_join(stacked, state), self.action_embedding(action)), self._last(stacked), state
 

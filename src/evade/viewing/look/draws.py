@@ -123,10 +123,7 @@ class StripBuilder:
         """In the model's present mode, `[parts, A]`."""
         model, size = self.posterior.model, parts * self.num_actions
         noise = model.sample_noise(size, torch.Generator().manual_seed(0))
-        rewards = model.expected_reward(
-            self.observation.expand(size, *self.observation.shape),
-            torch.arange(self.num_actions).repeat(parts),
-            model.initial_memory(size),
-            noise,
-        )
+        observations = self.observation.expand(size, *self.observation.shape)
+        actions = torch.arange(self.num_actions).repeat(parts)
+        rewards = model.expected_reward(observations, actions, model.initial_memory(observations), noise)
         return rewards.view(parts, self.num_actions)

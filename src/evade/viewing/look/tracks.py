@@ -122,10 +122,11 @@ class DreamTrack(Track):
             self._append(self._frames[-1], 0.0, True)
             self._memories.append(self._memories[-1])
             return
-        memory = self._memories[-1] if self._memories else model.initial_memory(1)
+        observation = self.observation(last).unsqueeze(0)
+        memory = self._memories[-1] if self._memories else model.initial_memory(observation)
         noise = model.sample_noise(1, torch.Generator().manual_seed(derive_seed(0, "look", last)))
         with posterior.using(self.draw):
-            predicted = model.predict(self.observation(last).unsqueeze(0), torch.tensor([action]), memory, noise)
+            predicted = model.predict(observation, torch.tensor([action]), memory, noise)
         self._append(predicted.frame[0], predicted.reward.item(), bool(predicted.terminated.item()))
         self._memories.append(predicted.memory)
 

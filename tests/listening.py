@@ -1,4 +1,4 @@
-"""A sweep's audience that writes down what it is told."""
+"""A sweep's audience that records all events."""
 
 
 class Listener:

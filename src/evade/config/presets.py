@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from evade.config.run import (
     CollectConfig,
@@ -89,16 +90,16 @@ def _atari_laptop(game: str) -> RunConfig:
     )
 
 
-GRID_MODEL = DeterministicConfig(
-    hidden_size=16,
-    depth=2,
-    num_doublings=0,
-    num_local_layers=1,
-    standardise=False,
-    keeps_objects=True,
-    predicts_end=True,
-    reward=RewardPathConfig(estimate="expected"),
-    fit=FitConfig(
+_GRID_NETWORK: dict[str, Any] = {
+    "hidden_size": 16,
+    "depth": 2,
+    "num_doublings": 0,
+    "num_local_layers": 1,
+    "standardise": False,
+    "keeps_objects": True,
+    "predicts_end": True,
+    "reward": RewardPathConfig(estimate="expected"),
+    "fit": FitConfig(
         dropout=0.0,
         middle_dropout=0.0,
         pixel_noise=0.0,
@@ -106,19 +107,14 @@ GRID_MODEL = DeterministicConfig(
         learning_rate=1.0,
         warmup_updates=100,
     ),
-)
+}
+"""What both world models of small grids share."""
+
+GRID_MODEL = DeterministicConfig(**_GRID_NETWORK)
 """The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md)."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
-    hidden_size=16,
-    depth=2,
-    num_doublings=0,
-    num_local_layers=1,
-    standardise=False,
-    keeps_objects=True,
-    predicts_end=True,
-    reward=RewardPathConfig(estimate="expected"),
-    fit=GRID_MODEL.fit,
+    **_GRID_NETWORK,
     memory_channels=0,
     bits=BitsConfig(
         count=8,

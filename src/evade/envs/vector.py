@@ -77,7 +77,7 @@ class VectorEnv:
     """
 
     has_warned: ClassVar[bool] = False
-    """Whether this process was told that rewards are lost by rounding; once is enough."""
+    """Whether this process has warned that rewards are lost by rounding; once is enough."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class Engine(Protocol):
 
 
 class Audience(Protocol):
-    """Who is told what happens (`evade.sweeps.show`)."""
+    """Receives the events of a sweep (`evade.sweeps.show`)."""
 
     def started(self, run: PlannedRun, attempt: int) -> None:
         """A run was started."""
@@ -89,7 +89,7 @@ def carry_out(runs: Sequence[PlannedRun], engine: Engine, audience: Audience, re
     Args:
         runs: those that are not done yet.
         engine: where.
-        audience: who is told.
+        audience: receives the events.
         retries: how often a run is started again after it failed.
     """
     work, outcome = _Work(deque(runs)), Outcome()

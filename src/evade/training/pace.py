@@ -44,7 +44,7 @@ class Pace:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def measure(self, phase: str, units: int, seconds: float) -> None:
-        """Learn from units that were done in so many seconds."""
+        """Learn from a number of units and the seconds they took."""
         if units > 0:
             pace = seconds / units
             self.seconds[phase] = RECENT * pace + (1 - RECENT) * self.seconds.get(phase, pace)

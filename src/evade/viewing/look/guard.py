@@ -55,7 +55,7 @@ class Guard:
             rest = "/" + scope["path"].split("/", 2)[2]
             await self._app({**scope, "path": rest, "raw_path": rest.encode()}, receive, send)
         elif scope["type"] == "websocket":
-            # Before it is accepted, so that the browser is told 403.
+            # Before it is accepted, so that the browser gets 403.
             await send({"type": "websocket.close", "code": 1008, "reason": refusal})
         else:
             await PlainTextResponse(refusal, status_code=403, headers=HEADERS)(scope, receive, send)

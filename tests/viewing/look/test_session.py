@@ -157,7 +157,8 @@ def test_two_draws_dream_from_the_same_start_with_the_same_actions(session, sour
             value = draw(model, torch.Generator().manual_seed(number))
         with hold(model, value):
             predicted = model.predict(start, torch.tensor([RIGHT]))
-        assert dream.reward == predicted.reward.item()
+        # The session dreams all draws in one forward, which may round differently.
+        assert dream.reward == pytest.approx(predicted.reward.item(), abs=1e-7)
         assert np.array_equal(dream.picture, render_frame(predicted.frame[0].numpy(), 2))
     assert view.dreams[1].reward != view.dreams[2].reward
     assert view.dreams[0].trace == (0.0, view.dreams[0].reward)

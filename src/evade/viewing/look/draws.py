@@ -56,9 +56,15 @@ class Posterior:
         return use_mean(self.model) if name == MEAN else hold(self.model, self.find(name))
 
     def holding(self, names: Sequence[str]) -> AbstractContextManager[None]:
-        """Hold several draws at once: the first for the first part of a batch, and so on."""
-        found = [self.find(name) for name in names]
+        """Hold several draws at once, or the mean: the first for the first part of a batch, and so on."""
+        if set(names) == {MEAN}:
+            return use_mean(self.model)
+        found = [self._no_noise() if name == MEAN else self.find(name) for name in names]
         return hold(self.model, Draw({layer: torch.stack([each[layer] for each in found]) for layer in found[0]}))
+
+    def _no_noise(self) -> Draw:
+        """The mean as a draw."""
+        return Draw({layer: torch.zeros_like(noise) for layer, noise in self.find("0").items()})
 
     def _draw_number(self, number: int) -> Draw:
         with use_mean(self.model):

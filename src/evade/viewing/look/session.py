@@ -21,7 +21,7 @@ from evade.viewing.look.film import Origin
 from evade.viewing.look.games import LiveGame, RealGame, bring_to
 from evade.viewing.look.maps import LayerMaps, compute_maps
 from evade.viewing.look.source import RunSource
-from evade.viewing.look.tracks import DreamTrack, GameTrack, Track, has_parted
+from evade.viewing.look.tracks import DreamTrack, GameTrack, Track, dream_on, has_parted
 from evade.viewing.panels import Picture, difference
 
 AGENT, RECORDED = "agent", "recorded"
@@ -133,8 +133,7 @@ class Session:
         self._live_at += 1
         self._actions.append(chosen)
         self._track.add(played)
-        for dream in self._dreams:
-            dream.add(self.source.posterior, chosen)
+        dream_on(self._dreams, self.source.posterior, chosen)
         self._cursor += 1
         if self._parted is None and has_parted(self._track, self._dreams[0], self._cursor):
             self._parted = self._cursor
@@ -272,11 +271,10 @@ class Session:
         is_short = last * game.height * game.width * len(self.pair) <= CATCH_UP_CELLS
         begin = 0 if is_short else self._cursor
         self._dreams = self._dreams[:1]
-        for name in self.pair:
-            dream = DreamTrack(self._track.observation(begin), begin, name)
-            for action in self._actions[begin:]:
-                dream.add(self.source.posterior, action)
-            self._dreams.append(dream)
+        added = [DreamTrack(self._track.observation(begin), begin, name) for name in self.pair]
+        for action in self._actions[begin:]:
+            dream_on(added, self.source.posterior, action)
+        self._dreams += added
 
     def _panel(self, name: str, track: Track, trace_begin: int) -> Panel:
         at = self._cursor

@@ -1,10 +1,13 @@
 """What has happened since the start, in the game and in each dream, so that any step can be shown again."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from evade.interfaces import WorldModel
 from evade.records import Memory
 from evade.seeding import derive_seed
 from evade.viewing.look.draws import Posterior
@@ -111,29 +114,50 @@ class DreamTrack(Track):
         self.draw = draw
         self._memories: list[Memory] = []
 
-    @torch.no_grad()
-    def add(self, posterior: Posterior, action: int) -> None:
-        """Dream one step; a dream that has ended stays as it is.
+    def stay(self) -> None:
+        """Add a step to a dream that has ended: it stays as it is."""
+        self._append(self._frames[-1], 0.0, True)
+        self._memories.append(self._memories[-1])
 
-        Random numbers of models that sample depend on the step alone, so that two draws get the same ones.
-        """
-        last, model = self.last, posterior.model
-        if self.is_over(last):
-            self._append(self._frames[-1], 0.0, True)
-            self._memories.append(self._memories[-1])
-            return
-        observation = self.observation(last).unsqueeze(0)
-        memory = self._memories[-1] if self._memories else model.initial_memory(observation)
-        noise = model.sample_noise(1, torch.Generator().manual_seed(derive_seed(0, "look", last)))
-        with posterior.using(self.draw):
-            predicted = model.predict(observation, torch.tensor([action]), memory, noise)
-        self._append(predicted.frame[0], predicted.reward.item(), bool(predicted.terminated.item()))
-        self._memories.append(predicted.memory)
+    def add(self, frame: Tensor, reward: float, terminated: bool, memory: Memory) -> None:
+        """Take note of a dreamt step and of the memory after it."""
+        self._append(frame, reward, terminated)
+        self._memories.append(memory)
+
+    def memory(self, model: WorldModel) -> Memory:
+        """The memory after the last step, each tensor `[1, ...]`."""
+        return self._memories[-1] if self._memories else model.initial_memory(self.observation(self.last).unsqueeze(0))
 
     def cut(self, step: int) -> None:
         """Forget all after a step."""
         super().cut(step)
         del self._memories[max(step - self.begin, 0) :]
+
+
+@torch.no_grad()
+def dream_on(dreams: Sequence[DreamTrack], posterior: Posterior, action: int) -> None:
+    """Dream one step of all dreams, in one forward because a key press waits for it; those that have ended stay.
+
+    Random numbers of models that sample depend on the step alone, so that two draws get the same ones.
+    """
+    going: list[DreamTrack] = []
+    for dream in dreams:
+        if dream.is_over(dream.last):
+            dream.stay()
+        else:
+            going.append(dream)
+    if not going:
+        return
+    model = posterior.model
+    observation = torch.stack([dream.observation(dream.last) for dream in going])
+    memory = tuple(torch.cat(parts) for parts in zip(*(dream.memory(model) for dream in going), strict=True))
+    one = model.sample_noise(1, torch.Generator().manual_seed(derive_seed(0, "look", going[0].last)))
+    noise = tuple(numbers.expand(len(going), *numbers.shape[1:]) for numbers in one)
+    with posterior.holding([dream.draw for dream in going]):
+        found = model.predict(observation, torch.full((len(going),), action), memory, noise)
+    for index, dream in enumerate(going):
+        own = tuple(part[index : index + 1] for part in found.memory)
+        dream.add(found.frame[index], found.reward[index].item(), bool(found.terminated[index].item()), own)
 
 
 def has_parted(game: GameTrack, dream: DreamTrack, step: int) -> bool:

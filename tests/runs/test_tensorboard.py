@@ -121,7 +121,7 @@ def test_numbers_that_are_not_finite_are_shown_as_such(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"iteration": 1, "phase": "fi', "line 2 of .*metrics.jsonl is damaged .*restore the file"),
         ("[1]", r"line 2 of .*metrics.jsonl is \[1\], not a record"),
@@ -130,11 +130,11 @@ def test_numbers_that_are_not_finite_are_shown_as_such(tmp_path):
         ('{"phase": "fit", "step": 1, "values": {}}', "is not a record"),
     ],
 )
-def test_a_line_that_is_no_record_is_named_and_the_old_events_stay(tmp_path, line, told):
+def test_a_line_that_is_no_record_is_named_and_the_old_events_stay(tmp_path, line, message):
     metrics = write_metrics(tmp_path / "metrics.jsonl", RECORDS)
     mirror(metrics, tmp_path / "tensorboard").close()
     metrics.write_text(f"{json.dumps(RECORDS[0])}\n{line}\n")
-    with pytest.raises((MetricsError, JournalDamaged), match=told):
+    with pytest.raises((MetricsError, JournalDamaged), match=message):
         mirror(metrics, tmp_path / "tensorboard")
     assert read_points(tmp_path / "tensorboard") == POINTS
 

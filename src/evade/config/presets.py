@@ -135,7 +135,7 @@ GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
 
 GRID_POLICY = ActorCriticConfig(filters=(32,), num_frames=1, kernel_size=3, stride=2, hidden_size=128)
 """The policy on small grids. In float32: bfloat16 would save a third of PPO's time on a processor with bfloat16
-products, and take ten times as long on one without, which most laptops have."""
+products, and take ten times as long on one without."""
 
 
 def _minatar(game: str) -> RunConfig:

@@ -46,6 +46,10 @@ class Statistics(NamedTuple):
 
     is_single: Tensor
     """bool `[C]`: channels of a grid that showed exactly one object in every frame; all False for pictures."""
+    reward_excess: Tensor
+    """float32 `[R]`: by how much each reward is oversampled in batches, as the log of the ratio of its shares."""
+    end_excess: Tensor
+    """float32 scalar: the same for ends, as the difference of log-odds."""
 
 
 class Segments(NamedTuple):

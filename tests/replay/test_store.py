@@ -45,6 +45,33 @@ def test_all_windows_are_equally_likely(tmp_path):
     assert all(abs(count - 2000) < 5 * (2000 * 6 / 7) ** 0.5 for count in seen.values())
 
 
+def test_in_a_share_of_a_batch_each_distinct_frame_and_action_is_equally_likely(tmp_path):
+    # Every frame of this replay is different, so the share is uniform, over all windows.
+    replay = build(tmp_path, [[3], [5, 2]], num_frames=1, batch_size=10_000, distinct_share=0.5)
+    batch = replay.batch(torch.Generator().manual_seed(0))
+    seen = batch.next_frame[5000:].flatten(1).unique(dim=0, return_counts=True)
+    assert len(seen[0]) == 10
+    assert ((seen[1] - 500).abs() < 5 * 450**0.5).all()
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_starts_can_be_sampled_by_distinct_frames(tmp_path, newest):
+    game = GameSpec(channels=1, height=1, width=1, levels=256, num_actions=4)
+    replay = Replay(tmp_path, game, 1, ReplayConfig(holdout=0.0, pads_starts=True), 100)
+    for rare in (1, 2):
+        frames = torch.tensor([0] * 9 + [rare, 9], dtype=torch.uint8).view(-1, 1, 1, 1)
+        zeros = torch.zeros(11)
+        ends = torch.arange(11) == 10
+        position = torch.arange(11, dtype=torch.int32)
+        chunk = Chunk(frames, zeros.to(torch.uint8), zeros.to(torch.int8), zeros, ends, position)
+        replay.add(chunk, write)
+    starts = replay.starts(6000, torch.Generator().manual_seed(0), newest=newest, by="distinct").flatten()
+    values, counts = starts.unique(return_counts=True)
+    assert values.tolist() == ([0, 2] if newest else [0, 1, 2])
+    expected = 6000 / len(values)
+    assert ((counts - expected).abs() < 5 * (expected * (1 - 1 / len(values))) ** 0.5).all()
+
+
 def test_a_share_of_a_batch_can_be_eventful(tmp_path):
     # With one frame, rewards are nonzero on arriving at positions 2 and 3 of each episode, and its end is position 4.
     replay = build(tmp_path, [[4, 4]], num_frames=1, batch_size=4000, eventful_share=0.25)
@@ -109,7 +136,7 @@ def test_the_end_of_every_chunk_can_be_held_out(tmp_path):
 @pytest.mark.parametrize("newest", [True, False])
 def test_starts_by_frame_and_never_at_an_end(tmp_path, newest):
     replay = build(tmp_path, [[4], [2, 6]])
-    starts = replay.starts(3000, torch.Generator().manual_seed(0), newest=newest, by_episode=False)
+    starts = replay.starts(3000, torch.Generator().manual_seed(0), newest=newest, by="frame")
     assert starts.shape == (3000, 2, 1, 1, 2)
     places = {tuple(place) for place in starts[:, -1].flatten(1).tolist()}
     newest_places = {(10, 1)} | {(11, position) for position in range(1, 6)}
@@ -118,7 +145,7 @@ def test_starts_by_frame_and_never_at_an_end(tmp_path, newest):
 
 def test_starts_by_episode_make_short_episodes_as_likely_as_long_ones(tmp_path):
     replay = build(tmp_path, [[2, 20]], num_frames=1)
-    starts = replay.starts(4000, torch.Generator().manual_seed(0), newest=True, by_episode=True)
+    starts = replay.starts(4000, torch.Generator().manual_seed(0), newest=True, by="episode")
     share = (starts[:, -1, 0, 0, 0] == 0).float().mean().item()
     assert abs(share - 0.5) < 5 * (0.25 / 4000) ** 0.5
     assert replay.first_start().flatten().tolist() == [0, 0]
@@ -259,7 +286,7 @@ def test_padded_starts_fill_the_stack_with_the_first_frame_as_the_game_does(tmp_
         for at in range(length)
     }
     assert seen == expected
-    starts = replay.starts(500, torch.Generator().manual_seed(0), newest=True, by_episode=False)
+    starts = replay.starts(500, torch.Generator().manual_seed(0), newest=True, by="frame")
     assert {tuple(f) for f in starts.flatten(1).tolist()} == {
         (10, 0, 10, 0, 10, 0),
         (10, 0, 10, 0, 10, 1),
@@ -295,7 +322,7 @@ def test_segments_leave_out_games_that_were_truncated_too_soon(tmp_path):
 def test_without_long_enough_episodes_no_dream_can_start(tmp_path):
     replay = build(tmp_path, [[2, 1]], num_frames=4)
     with pytest.raises(ReplayCorrupt, match="No episode has 4 consecutive frames to start a dream from"):
-        replay.starts(1, torch.Generator(), newest=True, by_episode=False)
+        replay.starts(1, torch.Generator(), newest=True, by="frame")
 
 
 def test_the_newest_transitions_are_each_given_once_without_those_held_out(tmp_path):

@@ -16,8 +16,10 @@ class DreamConfig:
     """Steps of a dream; its return is bootstrapped with the value of the last observation. T2T SimPLe and paper: 50."""
     starts_from: Literal["newest", "all"] = "newest"
     """`newest`: start from real frames of the newest collection (T2T SimPLe); `all`: of all collections."""
-    starts_by: Literal["episode", "frame"] = "episode"
-    """`episode`: sample an episode, then one of its frames (T2T SimPLe); `frame`: sample frames uniformly."""
+    starts_by: Literal["episode", "frame", "distinct"] = "episode"
+    """`episode`: sample an episode, then one of its frames (T2T SimPLe); `frame`: sample frames uniformly; `distinct`:
+    each distinct frame is equally likely, however often it was seen, so that dreams also start at the edge of what is
+    known (docs/decisions/0011-exploration-in-the-loop.md)."""
     first_starts_at_reset: bool = True
     """The first dream of each batch starts at the first frame of the newest collection. T2T SimPLe: yes."""
     sticky_probability: float = 0.0
@@ -27,6 +29,6 @@ class DreamConfig:
     def __post_init__(self) -> None:
         require_fields(self, "dream", "num_envs horizon", at_least_one, "must be at least 1")
         require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
-        require_choice("dream.starts_by", self.starts_by, ("episode", "frame"))
+        require_choice("dream.starts_by", self.starts_by, ("episode", "frame", "distinct"))
         rule = "must be a probability below 1"
         require_fields(self, "dream", "sticky_probability", is_probability_below_one, rule)

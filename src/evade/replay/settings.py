@@ -1,8 +1,9 @@
 """Settings of the replay: what is held out, and how batches are sampled. No torch here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from evade.checks import at_least_one, is_probability_below_one, require_fields
+from evade.checks import at_least_one, is_probability_below_one, require, require_fields
+from evade.kinds import ADDED_LATER
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class ReplayConfig:
     """Share of each batch sampled from eventful transitions (those with a nonzero reward or an end), if there are any;
     each value of the reward and an end without one are equally likely. T2T SimPLe: 0, uniform sampling. But in MinAtar
     Asterix one transition in a hundred has a reward, and a model fitted on uniform samples never predicts one."""
+    distinct_share: float = field(default=0.0, metadata=ADDED_LATER)
+    """Share of each batch in which each distinct pair of a last frame and an action is equally likely, however often it
+    was seen. T2T SimPLe: 0. Ours: what was seen once at the edge of the known is otherwise hardly ever fitted; where no
+    two frames are alike this is uniform sampling (docs/decisions/0011-exploration-in-the-loop.md)."""
     holdout: float = 1 / 11
     """Share of each collection, taken from its end, that is held out of fitting. T2T SimPLe: 1/11."""
     pads_starts: bool = False
@@ -27,4 +32,7 @@ class ReplayConfig:
     def __post_init__(self) -> None:
         require_fields(self, "replay", "batch_size target_frames", at_least_one, "must be at least 1")
         rule = "must be at least 0 and below 1"
-        require_fields(self, "replay", "eventful_share holdout", is_probability_below_one, rule)
+        require_fields(self, "replay", "eventful_share distinct_share holdout", is_probability_below_one, rule)
+        shares = self.eventful_share + self.distinct_share
+        rule = f"must leave room for replay.eventful_share = {self.eventful_share} in each batch"
+        require(shares <= 1, "replay.distinct_share", self.distinct_share, rule)

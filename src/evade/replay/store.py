@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from evade.game_spec import GameSpec
 from evade.guarded import read_regular
 from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
+from evade.replay.distinct import DistinctGroups, frame_keys
 from evade.replay.settings import ReplayConfig
 
 
@@ -72,6 +73,8 @@ class Replay:
         self._starts: list[Tensor] = []
         self._newest_windows = torch.empty(0, dtype=torch.long)
         self._is_single = torch.full((game.channels,), game.levels == 2)
+        self._keys = torch.empty(0, dtype=torch.long)
+        self._distinct: dict[str, tuple[int, DistinctGroups]] = {}
 
     @property
     def num_steps(self) -> int:
@@ -137,13 +140,33 @@ class Replay:
             eventful: those of them that `eventful_share` samples from.
         """
         restricted = copy(self)
-        restricted._fit_windows, restricted._eventful = windows, {}
+        restricted._fit_windows, restricted._eventful, restricted._distinct = windows, {}, {}
         restricted._add_eventful(eventful)
         return restricted
 
     def statistics(self) -> Statistics:
         """Properties of all frames collected so far."""
-        return Statistics(is_single=self._is_single.clone())
+        reward_excess, end_excess = self._measure_excess()
+        return Statistics(self._is_single.clone(), reward_excess, end_excess)
+
+    def _measure_excess(self) -> tuple[Tensor, Tensor]:
+        """How much more often `batch` samples each reward `[R]`, and ends, than they happen; both as logs."""
+        windows, share = self._fit_windows, self.config.eventful_share
+        classes = torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
+        if len(windows) == 0 or not self._eventful or share == 0:
+            return torch.zeros(len(classes)), torch.zeros(())
+        uniform, uniform_ends = self._measure_rates(windows, classes)
+        eventful = [self._measure_rates(kind, classes) for kind in self._eventful.values()]
+        sampled = (1 - share) * uniform + share * torch.stack([rates for rates, _ in eventful]).mean(0)
+        sampled_ends = (1 - share) * uniform_ends + share * torch.stack([ends for _, ends in eventful]).mean()
+        excess = torch.where(uniform > 0, sampled / uniform, 1.0).log()
+        end_excess = sampled_ends.logit() - uniform_ends.logit() if 0 < uniform_ends < 1 else torch.zeros(())
+        return excess.float(), end_excess.float()
+
+    def _measure_rates(self, windows: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+        """The share of each reward `[R]`, and of ends, in what comes after some windows."""
+        reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
+        return (reward.unsqueeze(1) == classes).double().mean(0), ends.double().mean()
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
         begin, end = self.size, self.size + len(chunk.frame)
@@ -210,7 +233,10 @@ class Replay:
         return self.gather(self._sample_windows(count, generator, held_out=held_out))
 
     def batch(self, generator: torch.Generator) -> Transitions:
-        """A batch to fit, on the CPU: the first `eventful_share` lead to a reward or an end, the others are uniform.
+        """A batch to fit, on the CPU.
+
+        The first `eventful_share` lead to a reward or an end. In the last `distinct_share` each distinct frame and
+        action is equally likely. The others are uniform.
 
         Each value of the reward, and an end without one, is equally likely: otherwise a reward seen once would hardly
         ever be sampled among thousands of ends.
@@ -226,7 +252,28 @@ class Replay:
             for number, windows in enumerate(self._eventful.values()):
                 chosen = (share * len(windows)).long()
                 at[:num_eventful] = torch.where(kind == number, windows[chosen], at[:num_eventful])
+        num_distinct = round(self.config.batch_size * self.config.distinct_share)
+        if num_distinct:
+            at[-num_distinct:] = self._group_windows().sample(num_distinct, generator)
         return at
+
+    def _group_windows(self) -> DistinctGroups:
+        """The transitions to fit to, by last frame and action."""
+        at = self._fit_windows
+        return self._group("windows", at, lambda: self._frame_keys()[at] * 2 + self._rest.action[at].long() * 2 + 1)
+
+    def _group(self, what: str, places: Tensor, compute_keys: Callable[[], Tensor]) -> DistinctGroups:
+        """Places by their keys; computed once for each size of the replay."""
+        made = self._distinct.get(what)
+        if made is None or made[0] != self.size:
+            made = self._distinct[what] = self.size, DistinctGroups(places, compute_keys())
+        return made[1]
+
+    def _frame_keys(self) -> Tensor:
+        """A key of every frame; computed when it is first needed."""
+        if len(self._keys) < self.size:
+            self._keys = torch.cat([self._keys, frame_keys(self._frames[len(self._keys) : self.size])])
+        return self._keys
 
     def sequences(self, generator: torch.Generator) -> Sequences:
         """The same batch with the whole window of each transition, K + T frames, on the CPU."""
@@ -266,14 +313,16 @@ class Replay:
             terminated=self._rest.terminated[at + 1],
         )
 
-    def starts(self, count: int, generator: torch.Generator, *, newest: bool, by_episode: bool) -> Tensor:
+    def starts(
+        self, count: int, generator: torch.Generator, *, newest: bool, by: Literal["episode", "frame", "distinct"]
+    ) -> Tensor:
         """Sample observations to start dreams from, uint8 `[count, K, C, H, W]`; never the end of a game.
 
         Args:
             count: number of samples, with replacement.
             generator: on the CPU.
             newest: from the newest chunk only.
-            by_episode: each episode equally likely, then each of its frames; otherwise each frame equally likely.
+            by: what is equally likely: each episode, then each of its frames; each frame; or each distinct last frame.
         """
         places = self._starts[-1] if newest else torch.cat(self._starts)
         if len(places) == 0:
@@ -281,7 +330,11 @@ class Replay:
                 f"No episode has {self.num_frames} consecutive frames to start a dream from: collect more steps, or "
                 f"stack fewer frames (env.num_frames)."
             )
-        if not by_episode:
+        if by == "distinct":
+            what = "newest starts" if newest else "starts"
+            groups = self._group(what, places, lambda: self._frame_keys()[places])
+            return self.observations(groups.sample(count, generator))
+        if by == "frame":
             chosen = torch.randint(len(places), (count,), generator=generator)
         else:
             # An episode's frames are consecutive, so a new one begins wherever the index jumps.

@@ -210,8 +210,7 @@ class LoadedRun:
 
     def _sample_start(self, generator: torch.Generator) -> Tensor:
         config = self.config.dream
-        newest, by_episode = config.starts_from == "newest", config.starts_by == "episode"
-        return self._replay.starts(1, generator, newest=newest, by_episode=by_episode)
+        return self._replay.starts(1, generator, newest=config.starts_from == "newest", by=config.starts_by)
 
 
 def _always(start: Tensor) -> Callable[[torch.Generator], Tensor]:

@@ -99,7 +99,7 @@ def measure_posterior(run: Run, state: TrainState) -> dict[str, Tensor]:
     seed, iteration = run.config.seed, state.position.iteration
     generator = build_generator(run.device, seed, "measure posterior", iteration)
     starts = state.replay.starts(
-        2 * NUM_DREAMS, build_generator(CPU, seed, "measure posterior", iteration), newest=False, by_episode=False
+        2 * NUM_DREAMS, build_generator(CPU, seed, "measure posterior", iteration), newest=False, by="frame"
     ).to(run.device)
     env = DreamEnv(state.world_model, NUM_DREAMS, lambda _: starts, generator=generator)
     steps = dream_steps(state.policy, env, run.config.dream.horizon, generator)

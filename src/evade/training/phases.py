@@ -144,7 +144,7 @@ def sample_starts(run: Run, state: TrainState, count: int) -> Tensor:
         count,
         state.generators.host,
         newest=config.starts_from == "newest",
-        by_episode=config.starts_by == "episode",
+        by=config.starts_by,
     )
     if config.first_starts_at_reset:
         starts[0] = state.replay.first_start()[0]

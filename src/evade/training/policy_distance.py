@@ -74,7 +74,7 @@ def _train(
     generator, host = (build_generator(CPU, seed, purpose, 0) for purpose in ("dreams", "starts"))
 
     def starts(count: int) -> Tensor:
-        return replay.starts(count, host, newest=False, by_episode=False)
+        return replay.starts(count, host, newest=False, by="frame")
 
     with hold(model, value):
         env = DreamEnv(model, config.dream.num_envs, starts, generator=generator)

@@ -142,7 +142,7 @@ def _fit(
         known = torch.cat([ordinary, seen])
         ends = ordinary[replay.gather(ordinary).terminated]
         subset = replay.restricted_to(known, torch.cat([ends, seen]))
-        model.use_statistics(replay.statistics())
+        model.use_statistics(subset.statistics())
         resample(model.train())
         for update in range(1, plan.num_updates + 1):
             update_on_replay(fitter, subset, generator, CPU)

@@ -1,0 +1,38 @@
+"""Sampling in which each distinct frame is equally likely, however often it was seen."""
+
+import math
+
+import torch
+from torch import Tensor
+
+FRAMES_AT_ONCE = 256
+"""Frames whose keys are computed at a time, which bounds the memory for large frames."""
+
+
+def frame_keys(frames: Tensor) -> Tensor:
+    """A 64-bit hash of each frame, uint8 `[L, C, H, W]` to int64 `[L]`; equal frames have equal keys."""
+    # Fixed odd factors: the sum of their multiples, modulo 2^64.
+    size, generator = math.prod(frames.shape[1:]), torch.Generator().manual_seed(0)
+    factors = torch.randint(-(2**62), 2**62, (size,), generator=generator) * 2 + 1
+    return torch.cat([(part.flatten(1).long() * factors).sum(1) for part in torch.split(frames, FRAMES_AT_ONCE)])
+
+
+class DistinctGroups:
+    """Places grouped by their keys.
+
+    Args:
+        places: int64 `[L]`, what is sampled.
+        keys: int64 `[L]`.
+    """
+
+    def __init__(self, places: Tensor, keys: Tensor) -> None:
+        ordered, order = keys.sort(stable=True)
+        self._places = places[order]
+        _, self._length = torch.unique_consecutive(ordered, return_counts=True)
+        self._first = self._length.cumsum(0) - self._length
+
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """Sample groups uniformly and a place of each, with replacement: int64 `[count]`."""
+        group = torch.randint(len(self._first), (count,), generator=generator)
+        share = torch.rand(count, generator=generator, dtype=torch.float64)
+        return self._places[self._first[group] + (share * self._length[group]).long()]

@@ -41,6 +41,10 @@ def with_fit(config, **changes):
     return replace(config, fit=replace(config.fit, **changes))
 
 
+def statistics(is_single, reward_excess=(0.0, 0.0, 0.0), end_excess=0.0):
+    return Statistics(is_single, torch.tensor(reward_excess[: MINATAR.num_reward_classes]), torch.tensor(end_excess))
+
+
 def count(model):
     return sum(parameter.numel() for parameter in model.parameters())
 
@@ -283,7 +287,7 @@ def test_a_dream_keeps_the_only_object_of_a_channel():
 def test_statistics_set_the_single_channels_and_fitting_leaves_them_alone():
     model = small(replace(SMALL, keeps_objects=True))
     assert model.is_single.tolist() == [False] * 4
-    model.use_statistics(Statistics(torch.tensor([True, False, True, False])))
+    model.use_statistics(statistics(torch.tensor([True, False, True, False])))
     assert model.is_single.tolist() == [True, False, True, False]
     batch = moving_dot(3, torch.Generator().manual_seed(0))
     fitter = build_fitter(model.config, model)
@@ -293,7 +297,7 @@ def test_statistics_set_the_single_channels_and_fitting_leaves_them_alone():
     model.train()
     fitter.update(batch)
     assert model.is_single.tolist() == [True, False, True, False]
-    model.use_statistics(Statistics(torch.tensor([False, True, True, False])))
+    model.use_statistics(statistics(torch.tensor([False, True, True, False])))
     assert model.is_single.tolist() == [False, True, True, False]
     assert torch.equal(model.state_dict()["is_single"], model.is_single)
 
@@ -301,7 +305,7 @@ def test_statistics_set_the_single_channels_and_fitting_leaves_them_alone():
 def test_a_dream_shows_one_object_in_single_channels():
     torch.manual_seed(0)
     model = small(replace(SMALL, keeps_objects=True)).eval()
-    model.use_statistics(Statistics(torch.tensor([False, True, False, False])))
+    model.use_statistics(statistics(torch.tensor([False, True, False, False])))
     prediction = model.predict(observations(MINATAR, 1), torch.tensor([0, 3, 5]))
     assert (prediction.frame[:, 1].flatten(1).sum(1) == 1).all()
     assert (prediction.frame[:, 0].flatten(1).sum(1) > 1).any()
@@ -310,7 +314,7 @@ def test_a_dream_shows_one_object_in_single_channels():
 def test_statistics_do_not_matter_to_a_model_that_decides_every_cell_alone():
     model = small().eval()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    model.use_statistics(Statistics(torch.ones(4, dtype=torch.bool)))
+    model.use_statistics(statistics(torch.ones(4, dtype=torch.bool)))
     assert "is_single" not in before
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 

@@ -26,7 +26,7 @@ def test_of_equal_logits_the_lowest_value_wins(levels, num_values, dtype, seed):
     assert fast_argmax(logits.to(dtype)).tolist() == first
 
 
-def objects(odds, last_frame, is_single=False):
+def objects(odds, last_frame, is_single=False, share=None):
     """What is shown of one channel in a row of cells with these log-odds."""
     head = nn.Linear(1, 2)
     with torch.no_grad():
@@ -34,7 +34,8 @@ def objects(odds, last_frame, is_single=False):
         head.bias.zero_()
     features = torch.tensor(odds).view(1, 1, 1, -1)
     before = torch.tensor(last_frame, dtype=torch.uint8).view(1, 1, 1, -1)
-    return predict_objects(features, head, before, torch.tensor([is_single])).flatten().tolist()
+    share = None if share is None else torch.tensor([share])
+    return predict_objects(features, head, before, torch.tensor([is_single]), share).flatten().tolist()
 
 
 def test_an_object_in_an_uncertain_place_does_not_vanish():
@@ -62,3 +63,29 @@ def test_single_channels_do_not_change_the_others():
     shown = predict_objects(features, head, before, is_single)
     assert (shown[:, is_single].flatten(2).sum(2) == 1).all()
     assert torch.equal(shown[:, ~is_single], predict_pixels(features, head, 6)[:, ~is_single])
+
+
+def test_cells_that_change_together_flip_together():
+    # Two objects step to the right with probability 0.3 (log-odds 0.85), another one stays for certain.
+    odds, before = [0.85, -0.85, 0.85, -0.85, 9.0], [1, 0, 1, 0, 1]
+    assert objects(odds, before, share=0.29) == [0, 1, 0, 1, 1]
+    assert objects(odds, before, share=0.31) == [1, 0, 1, 0, 1]
+    assert objects(odds, before) == [1, 0, 1, 0, 1]
+
+
+def test_unlikely_cells_and_single_objects_do_not_flip():
+    assert objects([9.0, -2.5, -2.5], [1, 0, 0], share=0.0) == [1, 0, 0]  # probability 0.08 each
+    assert objects([0.85, -0.85], [1, 0], is_single=True, share=0.0) == [1, 0]
+
+
+def test_a_cell_flips_with_its_own_probability():
+    torch.manual_seed(0)
+    head = nn.Linear(1, 2)
+    with torch.no_grad():
+        head.weight.copy_(torch.tensor([[0.0], [1.0]]))
+        head.bias.zero_()
+    features = torch.full((20_000, 1, 1, 1), -0.85)
+    empty = torch.zeros(20_000, 1, 1, 1, dtype=torch.uint8)
+    shown = predict_objects(features, head, empty, torch.tensor([False]), torch.rand(20_000))
+    probability = torch.sigmoid(torch.tensor(-0.85)).item()
+    assert abs(shown.float().mean() - probability) < 5 * (probability * (1 - probability) / 20_000) ** 0.5

@@ -98,20 +98,24 @@ _GRID_NETWORK: dict[str, Any] = {
     "standardise": False,
     "keeps_objects": True,
     "predicts_end": True,
-    "reward": RewardPathConfig(estimate="expected"),
+    "pools_max": True,
+    "corrects_rates": True,
+    "reward": RewardPathConfig(estimate="expected", prior_scale=0.3),
     "fit": FitConfig(
         dropout=0.0,
         middle_dropout=0.0,
         pixel_noise=0.0,
         frame_loss_weight=50.0,
-        learning_rate=1.0,
+        optimiser="adam",
+        learning_rate=0.06,
         warmup_updates=100,
     ),
 }
 """What both world models of small grids share."""
 
-GRID_MODEL = DeterministicConfig(**_GRID_NETWORK)
-"""The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md)."""
+GRID_MODEL = DeterministicConfig(**_GRID_NETWORK, seen_frames=6, clocks=True, surprises=True, flips=True)
+"""The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md and
+docs/decisions/0012-chance-and-timers.md)."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
     **_GRID_NETWORK,
@@ -148,17 +152,19 @@ def _minatar(game: str) -> RunConfig:
             iterations=30,
             first_real_steps=6400,
             real_steps=3200,
-            first_fit_updates=1500,
-            fit_updates=300,
+            first_fit_updates=800,
+            fit_updates=150,
             dream_batches=16,
         ),
-        env=EnvConfig(num_frames=6),
-        replay=ReplayConfig(batch_size=64, eventful_share=0.125, holdout=0.0, pads_starts=True),
+        env=EnvConfig(num_frames=13),
+        replay=ReplayConfig(batch_size=64, eventful_share=0.125, distinct_share=0.25, holdout=0.0, pads_starts=True),
         world_model=GRID_MODEL,
         policy=GRID_POLICY,
         learner=PPOConfig(entropy_coefficient=0.02, epochs=2, minibatch_times=4, learning_rate=1e-3),
-        collect=CollectConfig(num_envs=16, num_slices=2, temperature=2.0),
-        dream=DreamConfig(num_envs=256, horizon=20, starts_from="all", starts_by="frame", first_starts_at_reset=False),
+        collect=CollectConfig(num_envs=16, improves_policy=False, num_slices=10),
+        dream=DreamConfig(
+            num_envs=256, horizon=20, starts_from="all", starts_by="distinct", first_starts_at_reset=False
+        ),
         evaluation=EvaluationConfig(episodes=32, final_episodes=100, every=2, num_envs=100),
         machine=MachineConfig(threads=1),
     )

@@ -1,32 +1,21 @@
-"""Adafactor as in T2T SimPLe, with its learning-rate schedules.
+"""Adafactor as in T2T SimPLe.
 
 `torch.optim.Adafactor` differs: it factors convolution kernels over rows and columns of the filter, and caps the
 learning rate.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from evade.optimisers.schedules import Schedule
+
 DECAY_EXPONENT = 0.8
 SQUARE_FLOOR = 1e-30
 PARAMETER_SCALE_FLOOR = 1e-3
 """Constants of T2T SimPLe, the same as in the Adafactor paper (Shazeer and Stern 2018)."""
-
-Schedule = Callable[[int], float]
-"""From the number of updates so far to the learning rate of the next update."""
-
-
-def warmup_rsqrt(constant: float, warmup: int) -> Schedule:
-    """Linear warm-up, then constant / sqrt(update): the deterministic model's schedule."""
-    return lambda update: constant * min(1.0, update / warmup) / max(update, warmup) ** 0.5
-
-
-def warmup_constant(constant: float, warmup: int) -> Schedule:
-    """Linear warm-up, then constant: the stochastic model's schedule."""
-    return lambda update: constant * min(1.0, update / warmup)
 
 
 class Adafactor(torch.optim.Optimizer):

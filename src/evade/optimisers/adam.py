@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from evade.optimisers.schedules import Schedule
+
 BETAS = (0.85, 0.997)
 EPSILON = 1e-6
 """T2T SimPLe's defaults for every policy."""
@@ -21,17 +23,23 @@ class TensorFlowAdam(torch.optim.Adam):
 
     Args:
         parameters: to train.
-        learning_rate: the step size.
+        learning_rate: the step size; with a schedule, of the first update.
+        schedule: the learning rate by the number of updates so far; constant if None.
     """
 
-    def __init__(self, parameters: Iterable[nn.Parameter], learning_rate: float) -> None:
+    def __init__(
+        self, parameters: Iterable[nn.Parameter], learning_rate: float, schedule: Schedule | None = None
+    ) -> None:
         super().__init__(parameters, lr=learning_rate, betas=BETAS, eps=EPSILON, fused=True)
+        self.schedule = schedule
         for group in self.param_groups:
             group["num_updates"] = 0
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]  # a closure is never needed here
         """Make one update from the current gradients."""
         for group in self.param_groups:
+            if self.schedule is not None:
+                group["lr"] = self.schedule(group["num_updates"])
             group["num_updates"] += 1
             group["eps"] = EPSILON / math.sqrt(1 - BETAS[1] ** group["num_updates"])
         super().step(closure)

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import torch
 from torch import nn
 
 from evade.game_spec import GameSpec
 from evade.interfaces import Fitter, WorldModel
 from evade.kinds import find_builder
-from evade.optimisers import Adafactor, warmup_constant, warmup_rsqrt
+from evade.optimisers import Adafactor, TensorFlowAdam, warmup_constant, warmup_rsqrt
 from evade.world_models.deterministic import DeterministicWorldModel
 from evade.world_models.fit import GradientFitter, SequenceGradientFitter
 from evade.world_models.settings import DeterministicConfig, FitConfig, StochasticDiscreteConfig, WorldModelConfig
@@ -94,9 +95,11 @@ def _sizes(game: GameSpec) -> dict[str, Any]:
     }
 
 
-def _build_optimiser(fit: FitConfig, model: nn.Module) -> Adafactor:
-    schedule = warmup_rsqrt if fit.schedule == "rsqrt" else warmup_constant
-    return Adafactor(model.parameters(), schedule(fit.learning_rate, fit.warmup_updates))
+def _build_optimiser(fit: FitConfig, model: nn.Module) -> torch.optim.Optimizer:
+    schedule = (warmup_rsqrt if fit.schedule == "rsqrt" else warmup_constant)(fit.learning_rate, fit.warmup_updates)
+    if fit.optimiser == "adam":
+        return TensorFlowAdam(model.parameters(), schedule(0), schedule)
+    return Adafactor(model.parameters(), schedule)
 
 
 register_world_model(DeterministicConfig, build_deterministic, build_deterministic_fitter)

@@ -3,11 +3,14 @@
 import torch
 from torch import Tensor
 
+from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Transitions
+from evade.world_models.clocks import Clocks, advance_ages, count_ages
 from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
 from evade.world_models.settings import DeterministicConfig
+from evade.world_models.surprises import Surprises
 
 
 class DeterministicWorldModel(FrameNetwork):
@@ -38,9 +41,10 @@ class DeterministicWorldModel(FrameNetwork):
         num_reward_classes: int = 3,
         frame_size: tuple[int, int] | None = None,
     ) -> None:
+        self.seen_frames = config.seen_frames or num_frames
         super().__init__(
             config,
-            in_channels=num_frames * channels,
+            in_channels=self.seen_frames * channels,
             channels=channels,
             levels=levels,
             num_actions=num_actions,
@@ -48,7 +52,18 @@ class DeterministicWorldModel(FrameNetwork):
             num_reward_classes=num_reward_classes,
         )
         self.num_frames = num_frames
+        self._check_settings()
+        self.clocks = Clocks(num_frames, channels, config.hidden_size) if config.clocks else None
+        assert frame_size is not None or not config.surprises, "surprises need the size of frames"
+        self.surprises = Surprises(channels, frame_size) if config.surprises and frame_size is not None else None
         self._complete(frame_size)
+
+    def _check_settings(self) -> None:
+        rule = f"must not exceed env.num_frames = {self.num_frames}"
+        require(self.seen_frames <= self.num_frames, "world_model.seen_frames", self.seen_frames, rule)
+        for name in ("clocks", "surprises"):
+            rule = f"must be False, because this game's cells have {self.levels} values and not 2"
+            require(not getattr(self.config, name) or self.levels == 2, f"world_model.{name}", True, rule)
 
     def forward(self, observation: Tensor, action: Tensor) -> Logits:
         """Logits of the next step.
@@ -62,10 +77,15 @@ class DeterministicWorldModel(FrameNetwork):
             frame = self._frame_logits(output.features)
         return Logits(frame, output.reward, output.end)
 
-    def _body(self, observation: Tensor, action: Tensor) -> Output:
+    def _body(self, observation: Tensor, action: Tensor, memory: Memory = ()) -> Output:
         self._check(observation, action, self.num_frames)
         embedded_action = self.action_embedding(action)
-        return self._decode(self._encode(self.standardise(observation.flatten(1, 2).float()), embedded_action))
+        stacked = self.standardise(observation[:, -self.seen_frames :].flatten(1, 2).float())
+        context = None
+        if self.clocks is not None:
+            (ages,) = memory or self.initial_memory(observation)
+            context = self.clocks(ages)
+        return self._decode(self._encode(stacked, embedded_action, context))
 
     def compute_loss(self, batch: Transitions) -> Loss:
         """The loss of a batch, a weighted sum of mean clipped cross-entropies (and of the KL term), with named metrics.
@@ -85,26 +105,45 @@ class DeterministicWorldModel(FrameNetwork):
         return self._combine_losses(frame_loss, output.reward, reward_class, output.end, batch.terminated)
 
     def initial_memory(self, observation: Tensor) -> Memory:
-        """Empty: this model has no memory."""
-        return ()
+        """With `clocks`, how long ago each channel changed, `[B, 2 * C]`; otherwise empty."""
+        return () if self.clocks is None else (count_ages(observation),)
 
     def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
-        """Empty: this model does not sample."""
-        return ()
+        """With `flips` two numbers between 0 and 1 for each dream, with `surprises` one of them, `[B]`."""
+        noise: Noise = ()
+        if self.config.flips:
+            noise = (torch.rand(batch_size, 2, generator=generator, device=self.frame_head.weight.device),)
+        return noise if self.surprises is None else (*noise, self.surprises.sample(batch_size, generator))
 
     @torch.no_grad()
     def predict(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Prediction:
-        """The most likely next frame and end, and the reward by `config.reward.estimate`; shapes as in `forward`.
+        """The next frame and end, and the reward by `config.reward.estimate`; shapes as in `forward`.
 
-        Call it in `.eval()` mode, with a draw held or the mean in use (`evade.layers`).
+        Without noise the most likely frame, with noise one that chance decides. Call it in `.eval()` mode, with a draw
+        held or the mean in use (`evade.layers`).
         """
         with self._autocast(observation):
-            output = self._body(observation, action)
-        return self._decide(output, observation, action)
+            output = self._body(observation, action, memory)
+        prediction = self._decide(output, observation, action, share=noise[0] if noise and self.config.flips else None)
+        if self.surprises is not None and noise:
+            prediction = prediction._replace(frame=self.surprises.show(prediction.frame, noise[-1]))
+        if self.clocks is not None:
+            (ages,) = memory or self.initial_memory(observation)
+            later = advance_ages(ages, observation[:, -1], prediction.frame, self.num_frames)
+            prediction = prediction._replace(memory=(later,))
+        return prediction
+
+    @torch.no_grad()
+    def observe(self, batch: Transitions) -> None:
+        """Remember what the model did not predict, and count the events of the event prior."""
+        super().observe(batch)
+        if self.surprises is not None:
+            predicted = self.predict(batch.observation, batch.action).frame
+            self.surprises.observe(predicted, batch.next_frame, batch.terminated)
 
     @torch.no_grad()
     def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
         """The mean of the predicted distribution of the reward, float32 `[B]`; inputs as in `forward`."""
         with self._autocast(observation):
-            output = self._body(observation, action)
+            output = self._body(observation, action, memory)
         return self._expect(output, observation, action)

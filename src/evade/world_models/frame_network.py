@@ -29,6 +29,10 @@ from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cros
 from evade.world_models.next_frame import predict_objects, predict_pixels
 from evade.world_models.settings import FrameNetworkConfig
 
+MAX_EXCESS = 2.3
+"""Oversampling is corrected up to a factor of ten. A reward seen once is oversampled a thousandfold, and a fit that
+stops at the loss cut-off of 0.01 nats could not make up for more."""
+
 
 class Encoded(NamedTuple):
     """What the down stages make of an input and an action."""
@@ -71,6 +75,8 @@ class FrameNetwork(nn.Module, ABC):
 
     config: FrameNetworkConfig
     is_single: Tensor
+    reward_excess: Tensor
+    end_excess: Tensor
 
     def __init__(
         self,
@@ -112,10 +118,16 @@ class FrameNetwork(nn.Module, ABC):
         )
         self.frame_head = nn.Linear(size, channels * levels)
         hidden = config.reward_hidden_size
-        self.reward_head = PooledHead(bottleneck + size, hidden, num_reward_classes, bias=False)
-        self.end_head = PooledHead(bottleneck + size, hidden, 1, bias=True) if config.predicts_end else None
+        sizes = bottleneck + size, hidden
+        self.reward_head = PooledHead(*sizes, num_reward_classes, bias=False, has_max=config.pools_max)
+        self.end_head = None
+        if config.predicts_end:
+            self.end_head = PooledHead(*sizes, 1, bias=True, has_max=config.pools_max)
         if config.keeps_objects:
             self.register_buffer("is_single", torch.zeros(channels, dtype=torch.bool))
+        if config.corrects_rates:
+            self.register_buffer("reward_excess", torch.zeros(num_reward_classes))
+            self.register_buffer("end_excess", torch.zeros(()))
         initialise(self)
         nn.init.normal_(self.embedding.bias, std=0.01)
         nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
@@ -152,9 +164,18 @@ class FrameNetwork(nn.Module, ABC):
             return torch.autocast(observation.device.type, dtype=torch.bfloat16)
         return nullcontext()
 
-    def _encode(self, stacked: Tensor, embedded_action: Tensor) -> Encoded:
-        """From the standardised input, `[B, in_channels, H, W]`, and the embedded action to the bottleneck."""
-        x: Tensor = self.position(self.embedding(stacked.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
+    def _encode(self, stacked: Tensor, embedded_action: Tensor, context: Tensor | None = None) -> Encoded:
+        """From the standardised input, `[B, in_channels, H, W]`, and the embedded action to the bottleneck.
+
+        Args:
+            stacked: the input.
+            embedded_action: `[B, hidden_size]`.
+            context: `[B, hidden_size]`, added to every cell.
+        """
+        x: Tensor = self.embedding(stacked.permute(0, 2, 3, 1))
+        if context is not None:
+            x = x + context[:, None, None]
+        x = self.position(x.permute(0, 3, 1, 2))
         for layer in self.local:
             x = layer(x, embedded_action)
         skips: list[Tensor] = []
@@ -230,9 +251,12 @@ class FrameNetwork(nn.Module, ABC):
             )
 
     def use_statistics(self, statistics: Statistics) -> None:
-        """Store which channels always show exactly one object; ignored without `keeps_objects`."""
+        """Store what `keeps_objects` and `corrects_rates` need; ignored without them."""
         if self.config.keeps_objects:
             self.is_single.copy_(statistics.is_single)
+        if self.config.corrects_rates:
+            self.reward_excess.copy_(statistics.reward_excess.clamp(-MAX_EXCESS, MAX_EXCESS))
+            self.end_excess.copy_(statistics.end_excess.clamp(-MAX_EXCESS, MAX_EXCESS))
 
     def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
         """The maps before and after each event layer, by name."""
@@ -241,26 +265,50 @@ class FrameNetwork(nn.Module, ABC):
             self.expected_reward(observation, action)
         return maps
 
-    def _decide(self, output: Output, observation: Tensor, action: Tensor, memory: Memory = ()) -> Prediction:
-        """The most likely frame and end, and the reward by `config.reward.estimate`."""
-        frame = self._decide_frame(output.features, observation)
-        reward = self._decide_reward(output.reward)
+    def _decide(
+        self,
+        output: Output,
+        observation: Tensor,
+        action: Tensor,
+        memory: Memory = (),
+        share: Tensor | None = None,
+    ) -> Prediction:
+        """The frame and the end, and the reward by `config.reward.estimate`.
+
+        Args:
+            output: of the network.
+            observation: the network's input.
+            action: its other input.
+            memory: to return with the prediction.
+            share: `[B, 2]`, uniform between 0 and 1, to sample frame and end; None for the most likely ones.
+        """
+        frame = self._decide_frame(output.features, observation, None if share is None else share[:, 0])
+        reward = self._decide_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
             reward = reward + self.event_prior(observation[:, -1], action, frame)
-        terminated = torch.zeros_like(action, dtype=torch.bool) if output.end is None else output.end > 0
-        return Prediction(frame, reward, terminated, memory)
+        return Prediction(frame, reward, self._decide_end(output.end, action, share), memory)
+
+    def _decide_end(self, end: Tensor | None, action: Tensor, share: Tensor | None) -> Tensor:
+        if end is None:
+            return torch.zeros_like(action, dtype=torch.bool)
+        if self.config.corrects_rates:
+            end = end - self.end_excess
+        return end > 0 if share is None else torch.sigmoid(end) > share[:, 1]
+
+    def _correct_rewards(self, logits: Tensor) -> Tensor:
+        return logits - self.reward_excess if self.config.corrects_rates else logits
 
     def _expect(self, output: Output, observation: Tensor, action: Tensor) -> Tensor:
         """The mean reward, `[B]`, the event prior's share included."""
-        reward = self._mean_reward(output.reward)
+        reward = self._mean_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
             frame = self._decide_frame(output.features, observation)
             reward = reward + self.event_prior(observation[:, -1], action, frame)
         return reward
 
-    def _decide_frame(self, features: Tensor, observation: Tensor) -> Tensor:
+    def _decide_frame(self, features: Tensor, observation: Tensor, share: Tensor | None = None) -> Tensor:
         if self.config.keeps_objects:
-            return predict_objects(features, self.frame_head, observation[:, -1], self.is_single)
+            return predict_objects(features, self.frame_head, observation[:, -1], self.is_single, share)
         return predict_pixels(features, self.frame_head, self.channels)
 
     def _decide_reward(self, logits: Tensor) -> Tensor:

@@ -77,24 +77,31 @@ class RewardPath(nn.Module):
 
 
 class PooledHead(nn.Module):
-    """Global average pooling of two maps, one hidden ReLU layer, linear logits; always in the weights' own dtype.
+    """Global pooling of two maps, one hidden ReLU layer, linear logits; always in the weights' own dtype.
 
     Args:
         in_channels: channels of both maps together.
         hidden_size: units of the hidden layer.
         num_outputs: number of logits.
         bias: whether the logits have a bias. T2T SimPLe's reward head has none.
+        has_max: pool by the maximum too, beside the mean.
     """
 
-    def __init__(self, in_channels: int, hidden_size: int, num_outputs: int, *, bias: bool) -> None:
+    def __init__(
+        self, in_channels: int, hidden_size: int, num_outputs: int, *, bias: bool, has_max: bool = False
+    ) -> None:
         super().__init__()
-        self.hidden = nn.Linear(in_channels, hidden_size)
+        self.has_max = has_max
+        self.hidden = nn.Linear(in_channels * (1 + has_max), hidden_size)
         self.activation = nn.ReLU()
         self.output = nn.Linear(hidden_size, num_outputs, bias=bias)
 
     def forward(self, bottleneck: Tensor, last_map: Tensor) -> Tensor:
         """`[B, C1, h, w]` and `[B, C2, H, W]` to `[B, num_outputs]`."""
         with torch.autocast(last_map.device.type, enabled=False):
-            means = [x.to(self.hidden.weight.dtype).mean(dim=(2, 3)) for x in (bottleneck, last_map)]
-            logits: Tensor = self.output(self.activation(self.hidden(torch.cat(means, dim=1))))
+            maps = [x.to(self.hidden.weight.dtype) for x in (bottleneck, last_map)]
+            pooled = [x.mean(dim=(2, 3)) for x in maps]
+            if self.has_max:
+                pooled += [x.amax(dim=(2, 3)) for x in maps]
+            logits: Tensor = self.output(self.activation(self.hidden(torch.cat(pooled, dim=1))))
         return logits

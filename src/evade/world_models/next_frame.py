@@ -32,7 +32,14 @@ def predict_pixels(features: Tensor, head: nn.Linear, num_channels: int) -> Tens
     return torch.cat(values).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
 
 
-def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor, is_single: Tensor) -> Tensor:
+LEAST_FLIP = 0.1
+"""Probability below which a cell is never flipped. Many unlikely cells, such as the places where an object may appear,
+exclude each other, and a flip would show them all at once."""
+
+
+def predict_objects(
+    features: Tensor, head: nn.Linear, last_frame: Tensor, is_single: Tensor, share: Tensor | None = None
+) -> Tensor:
     """`predict_pixels` for binary cells, except that an object whose next place is uncertain does not vanish.
 
     If an object may move to one of three cells, all three may have a probability below one half, and the most likely
@@ -40,11 +47,16 @@ def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor, is_si
     was not empty, the most likely cell is on if its log-odds are above `OBJECT_LOG_ODDS`. In a channel that always
     shows one object, the most likely cell is on and all others are off, so that the object does not double either.
 
+    With `share`, other cells may take the less likely of their two values. One random number decides for all cells of a
+    frame, so that cells that change together (a row of invaders that takes a step) change in the same dreams; each of
+    them changes with its own probability, if that is above `LEAST_FLIP`.
+
     Args:
         features: `[B, D, H, W]`.
         head: from D to C * 2 logits for each cell.
         last_frame: uint8 `[B, C, H, W]`.
         is_single: bool `[C]`, the channels that always show one object.
+        share: `[B]`, uniform between 0 and 1; None for the most likely frame.
 
     Returns:
         uint8 `[B, C, H, W]`.
@@ -57,7 +69,11 @@ def predict_objects(features: Tensor, head: nn.Linear, last_frame: Tensor, is_si
     highest = log_odds.amax(1, keepdim=True)
     had_object = (last_frame.flatten(2).amax(2) > 0).unsqueeze(1)
     keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)
-    is_on = ((log_odds > 0) & ~is_single) | ((log_odds == highest) & keeps_one)
+    is_likely = log_odds > 0
+    if share is not None:
+        unlikely = torch.sigmoid(-log_odds.abs())
+        is_likely = is_likely ^ ((unlikely > share[:, None, None]) & (unlikely > LEAST_FLIP))
+    is_on = (is_likely & ~is_single) | ((log_odds == highest) & keeps_one)
     return is_on.to(torch.uint8).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
 
 

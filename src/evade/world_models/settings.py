@@ -13,7 +13,7 @@ from evade.checks import (
     require_choice,
     require_fields,
 )
-from evade.kinds import KindSettings
+from evade.kinds import ADDED_LATER, KindSettings
 from evade.vocabulary.variants import EventLayer
 
 
@@ -95,6 +95,9 @@ class FitConfig:
     """Weight of the frame's mean cross-entropy; reward and end have weight 1. T2T SimPLe: 1, so that all 25,200 values
     of a frame together weigh as much as one reward; in the joint likelihood each of them does. Ours on MinAtar: between
     the two, so that oversampled events (`replay.eventful_share`) do not outweigh the frames."""
+    optimiser: Literal["adafactor", "adam"] = field(default="adafactor", metadata=ADDED_LATER)
+    """T2T SimPLe: Adafactor. Ours on grids: fused Adam, whose update takes a thirtieth of the time for networks of many
+    small tensors."""
     schedule: Literal["rsqrt", "constant"] = "rsqrt"
     """The learning rate after its warm-up: falls with the inverse square root of the number of updates, or stays. T2T
     SimPLe: rsqrt for the deterministic model, constant for the stochastic discrete one."""
@@ -135,6 +138,14 @@ class FrameNetworkConfig(WorldModelConfig):
     """3x3 convolutions at the bottleneck. T2T SimPLe: 2."""
     reward_hidden_size: int = 128
     """Hidden units of the reward head (and of the end head). T2T SimPLe and paper: 128."""
+    corrects_rates: bool = field(default=False, metadata=ADDED_LATER)
+    """Predicted probabilities of rewards and ends are corrected for their oversampling in batches
+    (`replay.eventful_share`). T2T SimPLe: samples uniformly, so no. Ours on grids: otherwise dreams pay several times
+    what the game pays where the model is unsure (docs/decisions/0012-chance-and-timers.md)."""
+    pools_max: bool = field(default=False, metadata=ADDED_LATER)
+    """The heads of reward and end pool their maps by the maximum too, beside the mean. T2T SimPLe: the mean only. Ours
+    on grids: an event happens in one cell of a hundred, which a mean hides
+    (docs/decisions/0012-chance-and-timers.md)."""
     activation: Literal["relu", "belu"] = "relu"
     """T2T SimPLe: ReLU since 2019-03-26; the release before used belu (paired ELUs). The paper does not say."""
     standardise: bool = True
@@ -187,6 +198,27 @@ class FrameNetworkConfig(WorldModelConfig):
 @dataclass(frozen=True)
 class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     """SimPLe's deterministic next-frame and reward network, with EVaDE's reward path."""
+
+    seen_frames: int = field(default=0, metadata=ADDED_LATER)
+    """The network sees the last N frames of an observation; 0 for all of them (T2T SimPLe). For use with `clocks`."""
+    clocks: bool = field(default=False, metadata=ADDED_LATER)
+    """Only for binary cells: the network also sees how many steps ago an object last appeared and vanished in each
+    channel, counted over all frames of the observation. T2T SimPLe: no. Ours on grids: games have timers of up to
+    twelve steps that no frame shows (docs/decisions/0012-chance-and-timers.md)."""
+    surprises: bool = field(default=False, metadata=ADDED_LATER)
+    """Only for binary cells: at each step a dream shows what had appeared unpredicted in one of the last 4096 real
+    transitions, picked at random. T2T SimPLe: no (its stochastic model samples bits instead). Ours on grids: otherwise
+    nothing new ever appears in dreams (docs/decisions/0012-chance-and-timers.md)."""
+    flips: bool = field(default=False, metadata=ADDED_LATER)
+    """Only with `keeps_objects`: in dreams, cells take the less likely of their two values with its probability, all
+    cells of a frame by the same random number. T2T SimPLe: no. Ours on grids: what moves by a timer that cannot be read
+    otherwise never moves in dreams (docs/decisions/0012-chance-and-timers.md)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_fields(self, "world_model", "seen_frames", finite_not_negative, "must not be negative")
+        rule = "must be False without world_model.keeps_objects"
+        require(self.keeps_objects or not self.flips, "world_model.flips", self.flips, rule)
 
 
 @dataclass(frozen=True)

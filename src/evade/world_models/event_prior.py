@@ -1,14 +1,14 @@
 """A prior over the rewards of events that have hardly been seen: what makes draws of the reward model disagree.
 
 A reward classifier that has seen one class says so everywhere, under every draw of its event layers, so draws agree
-about events that never happened. The prior adds to the expected reward
+about events that never happened. The prior adds to the network's expected reward r
 
-    scale * tanh(sum_k phi_k(s, a, s') * sigma_k * eps_k),    sigma_k = 1 / (1 + n_k / patience),    eps ~ N(0, I)
+    (1 - |r|) * scale * tanh(sum_k phi_k(s, a, s') * sigma_k * eps_k),    sigma_k = 1 / (1 + n_k / patience)
 
-where phi_k is 1 if event k happens in the step from s to the predicted frame s' and n_k counts the real transitions in
-which it happened. It acts like Bayesian linear regression on indicators of events with a diagonal posterior: draws
-disagree about an event until it has been seen a few times, and then leave its reward to the network. The events are
-those of EVaDE's three layers, and each kind exists only if its layer is in the reward path:
+where eps ~ N(0, I), phi_k is 1 if event k happens in the step from s to the predicted frame s' and n_k counts the real
+transitions in which it happened. It acts like Bayesian linear regression on indicators of events with a diagonal
+posterior: draws disagree about an event until it has been seen a few times, and then leave its reward to the network.
+The events are those of EVaDE's three layers, and each kind exists only if its layer is in the reward path:
 
 - interaction: two kinds of objects within one cell of each other in s', or in s under action a;
 - translation: an object of s' within one cell of where one was in s;
@@ -126,6 +126,13 @@ class EventPrior(NoisyLayer):
             return self._evaluate(now, action, then, self.held_kernel)
         nows, actions, thens = (x.reshape(self.num_draws, -1, *x.shape[1:]) for x in (now, action, then))
         return torch.cat([self._evaluate(*each) for each in zip(nows, actions, thens, self.held_kernel, strict=True)])
+
+    def add_to(self, reward: Tensor, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
+        """The expected rewards `[B]` of the network under the current draw of the prior.
+
+        Where the network expects a reward of 1 or -1 it has recognised an event, and the prior adds nothing.
+        """
+        return reward + (1 - reward.abs()).clamp_min(0) * self(now, action, then)
 
     def _evaluate(self, now: Tensor, action: Tensor, then: Tensor, weight: Tensor) -> Tensor:
         pair_shape = (self.channels, self.channels + 1, WINDOW, WINDOW)

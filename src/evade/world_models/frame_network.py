@@ -285,7 +285,7 @@ class FrameNetwork(nn.Module, ABC):
         frame = self._decide_frame(output.features, observation, None if share is None else share[:, 0])
         reward = self._decide_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
-            reward = reward + self.event_prior(observation[:, -1], action, frame)
+            reward = self.event_prior.add_to(reward, observation[:, -1], action, frame)
         return Prediction(frame, reward, self._decide_end(output.end, action, share), memory)
 
     def _decide_end(self, end: Tensor | None, action: Tensor, share: Tensor | None) -> Tensor:
@@ -303,7 +303,7 @@ class FrameNetwork(nn.Module, ABC):
         reward = self._mean_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
             frame = self._decide_frame(output.features, observation)
-            reward = reward + self.event_prior(observation[:, -1], action, frame)
+            reward = self.event_prior.add_to(reward, observation[:, -1], action, frame)
         return reward
 
     def _decide_frame(self, features: Tensor, observation: Tensor, share: Tensor | None = None) -> Tensor:

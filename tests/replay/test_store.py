@@ -72,6 +72,30 @@ def test_starts_can_be_sampled_by_distinct_frames(tmp_path, newest):
     assert ((counts - expected).abs() < 5 * (expected * (1 - 1 / len(values))) ** 0.5).all()
 
 
+def test_oversampling_is_measured_as_batches_show_it(tmp_path):
+    # Rewards by position: 0 on arriving at 1, 1 at 2, -1 at 3 and 0 at 4, where the episode ends.
+    replay = build(tmp_path, [[4, 4]], num_frames=1, batch_size=40_000, eventful_share=0.25)
+    statistics = replay.statistics()
+    batch = replay.batch(torch.Generator().manual_seed(0))
+    sampled = torch.tensor([(batch.reward == reward).double().mean() for reward in (-1, 0, 1)])
+    happened = torch.tensor([0.25, 0.5, 0.25])
+    assert torch.allclose(statistics.reward_excess.double().exp() * happened, sampled, atol=5 * 0.5 / 200)
+    ends = batch.terminated.double().mean()
+    assert abs(statistics.end_excess - (ends.logit() - torch.tensor(0.25).logit())) < 0.1
+    # By hand: the eventful quarter is one third each of reward 1, reward -1 and ends without one.
+    expected = torch.tensor([0.75 / 4 + 0.25 / 3, 0.75 / 2 + 0.25 / 3, 0.75 / 4 + 0.25 / 3]) / happened
+    assert torch.allclose(statistics.reward_excess.exp(), expected.float())
+    assert torch.isclose(
+        statistics.end_excess, (torch.tensor(0.75 / 4 + 0.25 / 3)).logit() - torch.tensor(0.25).logit()
+    )
+
+
+def test_uniform_batches_oversample_nothing(tmp_path):
+    statistics = build(tmp_path, [[4, 4]], num_frames=1).statistics()
+    assert (statistics.reward_excess == 0).all()
+    assert statistics.end_excess == 0
+
+
 def test_a_share_of_a_batch_can_be_eventful(tmp_path):
     # With one frame, rewards are nonzero on arriving at positions 2 and 3 of each episode, and its end is position 4.
     replay = build(tmp_path, [[4, 4]], num_frames=1, batch_size=4000, eventful_share=0.25)

@@ -6,7 +6,7 @@ import pytest
 from evade.errors import ConfigError
 from evade.game_spec import GameSpec
 from evade.kinds import find_kind
-from evade.optimisers import Adafactor
+from evade.optimisers import Adafactor, TensorFlowAdam
 from evade.world_models import build
 from evade.world_models.build import build_fitter, build_world_model, register_world_model
 from evade.world_models.deterministic import DeterministicWorldModel
@@ -46,6 +46,19 @@ def test_the_deterministic_model_is_built_for_game_and_frames():
     assert fitter.max_gradient_norm == 0.3
     assert isinstance(fitter.optimiser, Adafactor)
     assert [p for group in fitter.optimiser.param_groups for p in group["params"]] == list(model.parameters())
+
+
+def test_adam_follows_the_schedule_of_the_learning_rate():
+    fit = FitConfig(optimiser="adam", learning_rate=0.06, warmup_updates=4)
+    config = DeterministicConfig(hidden_size=8, depth=2, fit=fit)
+    optimiser = build_fitter(config, build_world_model(config, GAME, num_frames=1)).optimiser
+    assert isinstance(optimiser, TensorFlowAdam)
+    rates = []
+    for _ in range(17):
+        optimiser.step()
+        rates.append(optimiser.param_groups[0]["lr"])
+    assert rates[:5] == pytest.approx([0.0, 0.0075, 0.015, 0.0225, 0.03])
+    assert rates[16] == pytest.approx(0.015)
 
 
 def test_a_kind_from_outside_the_package_is_built_by_its_own_functions():

@@ -41,8 +41,8 @@ def with_fit(config, **changes):
     return replace(config, fit=replace(config.fit, **changes))
 
 
-def statistics(is_single, reward_excess=(0.0, 0.0, 0.0), end_excess=0.0):
-    return Statistics(is_single, torch.tensor(reward_excess[: MINATAR.num_reward_classes]), torch.tensor(end_excess))
+def statistics(is_single):
+    return Statistics(is_single, torch.zeros(MINATAR.num_reward_classes), torch.zeros(()))
 
 
 def count(model):

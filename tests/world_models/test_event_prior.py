@@ -170,3 +170,14 @@ def test_the_images_of_sigma_have_every_event_in_its_place():
         grid = slice(width * i, width * (i + 1))
         assert torch.equal(images["weighting, predicted frame"][:, grid], places[0, i])
         assert torch.equal(images["weighting, present frame"][:, grid], places[1:, i].mean(0))
+
+
+def test_the_prior_adds_nothing_where_a_reward_is_expected():
+    layer = prior()
+    now, then = torch.randint(0, 2, (2, 4, CHANNELS, *SIZE), dtype=torch.uint8)
+    action = torch.tensor([0, 1, 2, 0])
+    draw(layer, torch.Generator().manual_seed(0))
+    reward = torch.tensor([0.0, 0.5, 1.0, -1.0])
+    added = layer.add_to(reward, now, action, then) - reward
+    assert torch.allclose(added, torch.tensor([1.0, 0.5, 0.0, 0.0]) * layer(now, action, then))
+    assert added[0] != 0

@@ -192,6 +192,19 @@ def _quick(game: str) -> RunConfig:
     )
 
 
+def _for_pictures(model: DeterministicConfig) -> DeterministicConfig:
+    """The same model without what needs binary cells, and without ends, which are not predicted on Atari."""
+    return replace(
+        model,
+        keeps_objects=False,
+        predicts_end=False,
+        clocks=False,
+        surprises=False,
+        flips=False,
+        reward=replace(model.reward, prior_scale=0.0),
+    )
+
+
 def _smoke(game: str) -> RunConfig:
     """Every phase at the smallest size: seconds; for tests."""
     config = _minatar(game)
@@ -203,8 +216,8 @@ def _smoke(game: str) -> RunConfig:
             iterations=2, first_real_steps=128, real_steps=64, first_fit_updates=12, fit_updates=8, dream_batches=4
         ),
         env=EnvConfig(num_frames=6, frame_size=(21, 16) if is_atari else None, time_limit=60),
-        replay=ReplayConfig(batch_size=4, eventful_share=0.25, holdout=1 / 11, pads_starts=True),
-        world_model=replace(GRID_MODEL, hidden_size=8, keeps_objects=not is_atari, predicts_end=not is_atari),
+        replay=ReplayConfig(batch_size=4, eventful_share=0.25, distinct_share=0.25, holdout=1 / 11, pads_starts=True),
+        world_model=replace(_for_pictures(GRID_MODEL) if is_atari else GRID_MODEL, hidden_size=8),
         policy=replace(GRID_POLICY, filters=(4,), hidden_size=16),
         collect=CollectConfig(num_envs=2, num_slices=4, temperature=2.0),
         dream=replace(config.dream, num_envs=4, horizon=5),

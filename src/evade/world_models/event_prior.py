@@ -132,7 +132,8 @@ class EventPrior(NoisyLayer):
 
         Where the network expects a reward of 1 or -1 it has recognised an event, and the prior adds nothing.
         """
-        return reward + (1 - reward.abs()).clamp_min(0) * self(now, action, then)
+        added: Tensor = self(now, action, then)
+        return reward + (1 - reward.abs()).clamp_min(0) * added
 
     def _evaluate(self, now: Tensor, action: Tensor, then: Tensor, weight: Tensor) -> Tensor:
         pair_shape = (self.channels, self.channels + 1, WINDOW, WINDOW)

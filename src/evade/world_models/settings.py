@@ -118,6 +118,7 @@ class FitConfig:
         rates = "learning_rate max_gradient_norm frame_loss_weight"
         require_fields(self, section, rates, finite_positive, "must be finite and positive")
         require_choice(f"{section}.schedule", self.schedule, ("rsqrt", "constant"))
+        require_choice(f"{section}.optimiser", self.optimiser, ("adafactor", "adam"))
 
 
 @dataclass(frozen=True)

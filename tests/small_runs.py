@@ -8,12 +8,14 @@ from evade.training.phases import collect_real_experience, draw_from_posterior, 
 from evade.training.run import Run
 
 
-def make_small_run(path, variant="evade", *, prior_scale=0.0, game="minatar/breakout", sticky=0.0):
-    """The folder of a run that has collected, fitted and drawn once."""
+def make_small_run(path, variant="evade", *, prior_scale=0.0, game="minatar/breakout", sticky=0.0, chance=False):
+    """The folder of a run that has collected, fitted and drawn once; without `chance` its dreams are deterministic."""
     config = build_config("smoke", variant, game)
-    if prior_scale:
-        config = replace(config, world_model=config.world_model.with_prior_scale(prior_scale))
-    config = replace(config, dream=replace(config.dream, sticky_probability=sticky))
+    world_model = config.world_model.with_prior_scale(prior_scale)
+    if not chance:
+        world_model = replace(world_model, surprises=False, flips=False)
+    dream = replace(config.dream, sticky_probability=sticky)
+    config = replace(config, world_model=world_model, dream=dream)
     with Run(config, RunFolder(path)) as run:
         state = run.restore_or_start()
         for each_phase in (collect_real_experience, fit_world_model, draw_from_posterior):

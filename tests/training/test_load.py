@@ -87,7 +87,7 @@ def test_dreams_start_from_real_frames_by_the_runs_own_settings(run):
     env = run.dream()
     starts = [env.reset(seed=seed)[0] for seed in (4, 4, 5)]
     assert np.array_equal(starts[0], starts[1])
-    expected = run.read_replay().starts(1, torch.Generator().manual_seed(4), newest=False, by="frame")
+    expected = run.read_replay().starts(1, torch.Generator().manual_seed(4), newest=False, by="distinct")
     assert np.array_equal(starts[0], expected[0].numpy())
     for _ in range(run.config.dream.horizon):
         last = env.step(0)

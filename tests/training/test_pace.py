@@ -53,7 +53,8 @@ class Run:
 
 @pytest.fixture(scope="module")
 def quick():
-    return build_config("quick", "evade")
+    config = build_config("quick", "evade")
+    return replace(config, schedule=replace(config.schedule, first_fit_updates=1500, fit_updates=300))
 
 
 def test_the_units_are_those_of_the_schedule(quick):

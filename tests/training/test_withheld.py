@@ -37,8 +37,8 @@ def test_random_play_is_reproducible_and_has_events(breakout):
 def test_the_event_prior_detects_what_was_withheld_and_forgets_it_once_seen(breakout):
     config, game, replay = breakout
     config = replace(config, world_model=config.world_model.with_prior_scale(0.3))
-    # Enough updates to predict frames: the prior looks at what the model predicts.
-    result = measure_withheld(config, game, replay, replace(PLAN, num_updates=180))
+    # Enough updates to predict frames and rewards: the prior looks at what the model predicts.
+    result = measure_withheld(config, game, replay, replace(PLAN, num_updates=360))
     unseen, seen = result.sightings
     assert (unseen.num_seen, seen.num_seen, unseen.truth) == (0, 20, 1.0)
     assert unseen.auc > 0.9
@@ -50,6 +50,7 @@ def test_the_event_prior_detects_what_was_withheld_and_forgets_it_once_seen(brea
 
 def test_without_the_prior_draws_agree_about_what_they_never_saw(breakout):
     config, game, replay = breakout
+    config = replace(config, world_model=config.world_model.with_prior_scale(0.0))
     unseen = measure_withheld(config, game, replay, replace(PLAN, sightings=(0,))).sightings[0]
     assert unseen.spread < 0.01
 

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from evade.policies.network import ActorCritic
 from evade.records import Logits, Loss, Memory, Noise, PolicyOutput, Prediction, Statistics, Transitions
 from evade.world_models.blocks import ActionInjection, CellNorm, DownStage, LocalLayer, UpStage, position_signal
+from evade.world_models.clocks import count_ages
 from evade.world_models.deterministic import DeterministicWorldModel
 from evade.world_models.heads import NUM_EVENT_STAGES
 from evade.world_models.pixel_noise import add_pixel_noise
@@ -120,16 +121,21 @@ class PlainWorldModel(nn.Module):
         logits = self(observation, action)
         frame = logits.frame.argmax(-1).to(torch.uint8).permute(0, 3, 1, 2).contiguous()
         reward = (logits.reward.argmax(-1) + self.network.lowest_reward).float()
+        if self.network.event_prior is not None:
+            reward = self.network.event_prior.add_to(reward, observation[:, -1], action, frame)
         terminated = torch.zeros_like(action, dtype=torch.bool) if logits.end is None else logits.end > 0
         return Prediction(frame, reward, terminated)
 
     def _embed(self, observation: Tensor) -> Tensor:
         net = self.network
-        x = observation.flatten(1, 2).float()
+        x = observation[:, -net.seen_frames :].flatten(1, 2).float()
         if net.config.standardise:
             variance, mean = torch.var_mean(x, dim=(2, 3), correction=0, keepdim=True)
             x = (x - mean) / variance.sqrt().clamp_min(1 / math.sqrt(x.shape[2] * x.shape[3]))
-        return self._place(F.conv2d(x, net.embedding.weight[:, :, None, None], net.embedding.bias))
+        x = F.conv2d(x, net.embedding.weight[:, :, None, None], net.embedding.bias)
+        if net.clocks is not None:
+            x = x + net.clocks(count_ages(observation))[:, :, None, None]
+        return self._place(x)
 
     def _down(self, x: Tensor, stage: DownStage) -> Tensor:
         x = self._drop(x, self.network.config.fit.dropout)

@@ -52,11 +52,11 @@ package: install  ## build wheel and sdist into dist, and check what package ind
 	$(BIN)/python -m hatchling build -d dist
 	$(BIN)/twine check --strict dist/*
 
-showcase: install  ## train the two small runs of a release and put them, with model cards, into build/showcase (about an hour)
-	$(BIN)/python tools/showcase.py build/showcase
+showcase: install  ## train the two small runs of a release and put them, with model cards, into build/showcase (SHOWCASE="--preset smoke" tries it)
+	$(RUN) $(BIN)/python tools/showcase.py build/showcase $(SHOWCASE)
 
 demo: install  ## train the run that `evade look --demo` shows, and put it into the package (a few minutes)
-	$(RUN) $(BIN)/python tests/make_demo.py
+	$(RUN) $(BIN)/python tools/make_demo.py
 
 format:  ## let ruff format and fix what it can
 	$(BIN)/ruff format .

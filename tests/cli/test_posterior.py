@@ -6,7 +6,7 @@ import pytest
 
 from evade.cli.main import MISTAKE, main
 
-SMALL = ("--updates", "8", "--draws", "4", "--sightings", "0", "5")
+SMALL = ("--updates", "8", "--draws", "4", "--sightings", "0,5")
 
 
 def test_random_play_gives_a_table_a_figure_and_a_file(tmp_path, capsys):
@@ -28,7 +28,7 @@ def test_a_run_is_measured_with_its_own_policy_and_not_changed(tmp_path, capsys)
     before = {path: path.stat().st_mtime_ns for path in config.parent.rglob("*")}
     (config.parent / "replay" / "notes.txt").write_text("a user's own")
     before |= {path: path.stat().st_mtime_ns for path in (config.parent / "replay").iterdir()}
-    assert main(["posterior", str(config.parent), *SMALL]) == 0
+    assert main(["posterior", *SMALL, str(config.parent)]) == 0
     output = capsys.readouterr().out
     assert "draws disagree by" in output
     assert "under two draws differ by" in output

@@ -3,6 +3,7 @@
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -92,6 +93,23 @@ def test_the_sdist_builds_the_same_wheel_and_has_what_developers_need(dist, whee
         assert (source / name).exists(), name
     (again,) = build(source, tmp_path / "again", "-t", "wheel").glob("*.whl")
     assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_the_image_is_built_from_enough_files_for_the_same_wheel(wheel, tmp_path):
+    text = (ROOT / "Dockerfile").read_text()
+    source = tmp_path / "source"
+    source.mkdir()
+    for names, target in re.findall(r"^COPY (.+) (\S+)$", text, re.MULTILINE):
+        for name in names.split():
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, source / target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / name, source / target)
+    (again,) = build(source, tmp_path / "again", "-t", "wheel").glob("*.whl")
+    assert again.read_bytes() == wheel.read_bytes()
+    (extras,) = re.findall(r'"\.\[(.+)\]"', text)
+    assert set(extras.split(",")) <= PROJECT["optional-dependencies"].keys()
+    assert re.search(r"^FROM python:(3\.\d+)-", text, re.MULTILINE)[1] in PYTHONS
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):

@@ -15,7 +15,7 @@ def evaluate(
     temperature: float | None = None,
     seed: int = 0,
     as_json: bool = False,
-    allow_import: tuple[str, ...] = (),
+    allow_import: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
 ) -> int:
     """Play whole games with a run's policy by its evaluation protocol; the run itself is not changed.
 
@@ -25,7 +25,7 @@ def evaluate(
         temperature: instead of the protocol's.
         seed: of games and actions.
         as_json: print every episode as JSON.
-        allow_import: modules that the run's game may import, if it is named MODULE:ID.
+        allow_import: a module that the run's game may import, if it is named MODULE:ID; may be repeated.
     """
     require(episodes >= 1, "episodes", episodes, "must be at least 1")
     require(0 <= seed < 2**31, "seed", seed, "must be a whole number from 0 to 2147483647")

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evade.config import RunConfig
+from evade.config import RunConfig, to_document
 from evade.envs.games import resolve
 from evade.errors import EvadeError
 from evade.evidence.figures.learning_curve import plot_learning_curve
 from evade.evidence.published.paper import METHODS, game_scores, read_human_random
 from evade.evidence.results import RunResult, read_run
+from evade.evidence.results.comparability import paper_method
 from evade.evidence.results.inspection import write_inspection
 from evade.evidence.stats import Estimate, estimate
 from evade.policies.acting import RandomPolicy
@@ -22,7 +23,6 @@ from evade.training.state import TrainState
 from evade.viewing.films import DRAWS_PER_SECOND, FRAMES_PER_SECOND, film_draws, film_dream, film_game
 from evade.viewing.inspection import inspect_run
 from evade.viewing.videos import write_video
-from evade.vocabulary.variants import VARIANTS
 
 RANDOM_EPISODES = 100
 
@@ -161,13 +161,8 @@ def random_score(run: Run) -> float:
 
 def paper_score(config: RunConfig) -> tuple[str, float] | None:
     """The paper's mean score of the same agent on the same game; None if it has none."""
-    game, method = resolve(config.game), _paper_method(config)
+    game, method = resolve(config.game), paper_method(to_document(config))
     if game.kind != "atari" or method is None:
         return None
     scores = {name.lower(): scores for name, scores in game_scores(method).items()}.get(game.title.lower())
     return None if scores is None else (METHODS[method], sum(scores) / len(scores))
-
-
-def _paper_method(config: RunConfig) -> str | None:
-    method = VARIANTS[config.variant].paper_method if config.variant in VARIANTS else None
-    return config.world_model.paper_method(method)

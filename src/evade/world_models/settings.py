@@ -28,8 +28,9 @@ class WorldModelConfig(KindSettings, family="world_model"):
         """A copy with another scale of the event prior; unchanged for a kind that has none."""
         return self
 
-    def paper_method(self, variant_method: str | None) -> str | None:
-        """The method of the paper that an agent with this model is, given that of its variant; None if none is."""
+    @classmethod
+    def paper_method(cls, variant_method: str | None, has_event_layers: bool) -> str | None:
+        """The method of the paper that an agent with this kind of model is, given that of its variant; None if none."""
         return variant_method
 
 
@@ -313,9 +314,10 @@ class StochasticDiscreteConfig(FrameNetworkConfig, kind="stochastic-discrete"):
     bits: BitsConfig = field(default_factory=BitsConfig)
     """The bits and their predictor."""
 
-    def paper_method(self, variant_method: str | None) -> str | None:
+    @classmethod
+    def paper_method(cls, variant_method: str | None, has_event_layers: bool) -> str | None:
         """SimPLe as published; the paper has no event layers on this model."""
-        return None if self.reward.event_layers else "simple15"
+        return None if has_event_layers else "simple15"
 
     def __post_init__(self) -> None:
         super().__post_init__()

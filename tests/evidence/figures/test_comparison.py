@@ -31,6 +31,19 @@ def test_every_suite_with_a_scale_has_its_figures(runs_dir, tmp_path):
     assert "EVaDE-SimPLe minus SimPLe(30)" in (tmp_path / "figures" / "atari-improvement-evade.svg").read_text()
 
 
+def test_simple_on_its_published_model_is_called_simple_and_not_simple_30(tmp_path):
+    published = {"preset": "atari100k-simple", "world_model": {"kind": "stochastic-discrete", "reward": {}}}
+    for seed in range(3):
+        make_finished(tmp_path / "runs", "simple", "atari/pong", seed, 3.0 * seed, **published)
+        make_finished(tmp_path / "runs", "evade", "atari/pong", seed, 2.0 * seed, preset="atari100k")
+    plot(tmp_path / "runs", tmp_path / "figures", "simple", "svg")
+    shown = {path.stem: path.read_text() for path in (tmp_path / "figures").iterdir()}
+    assert "EVaDE-SimPLe minus SimPLe<" in shown["atari-improvement-evade"]
+    assert ">SimPLe<" in shown["atari-aggregates"]
+    assert ">SimPLe<" in shown["atari-profile"]
+    assert not any("SimPLe(30)" in text for text in shown.values())
+
+
 def test_single_runs_have_neither_profile_nor_improvement(tmp_path):
     for variant in ("simple", "evade"):
         make_finished(tmp_path / "runs", variant, "minatar/breakout", 0, 2.0)

@@ -35,11 +35,19 @@ def test_aggregates_show_each_interval_in_the_variants_colour():
 
 
 def test_methods_without_runs_get_a_marker_or_a_note():
-    figure = plot_aggregates(headline_scores(), num_resamples=200)
+    figure = plot_aggregates(headline_scores(), is_published=True, num_resamples=200)
     mean_panel, _, iqm_panel, _ = figure.axes
     assert len(mean_panel.lines) == 4
     assert [text.get_text() for text in iqm_panel.texts] == ["only means published"] * 4
     assert_fits(figure)
+
+
+def test_one_run_of_our_own_is_not_a_published_mean():
+    scores = {"a": [1.0], "b": [2.0]}
+    figure = plot_aggregates(dict.fromkeys(("evade", "simple15", "paper:simple15"), scores), num_resamples=200)
+    mean_panel, _, iqm_panel, _ = figure.axes
+    assert (len(mean_panel.lines), len(iqm_panel.lines)) == (3, 2)
+    assert [text.get_text() for text in iqm_panel.texts] == ["only means published"]
 
 
 def test_own_data_with_few_runs_are_markers_in_every_panel_and_no_two_look_alike():

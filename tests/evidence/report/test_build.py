@@ -179,6 +179,16 @@ def test_runs_of_one_game_with_different_protocols_are_in_different_sections(tmp
     assert verify_report(runs, tmp_path / "report") > 20
 
 
+def test_simple_on_its_published_model_is_called_simple_and_not_simple_30(tmp_path, make_report_run):
+    folder = make_report_run(tmp_path / "runs" / "a", variant="simple")
+    config = read_json(folder.config)
+    model = {"world_model": {"kind": "stochastic-discrete", "reward": {"event_layers": []}}}
+    write_json(folder.config, config | {"settings": config["settings"] | model})
+    page = write_report(read_runs([tmp_path / "runs"]), tmp_path / "report").read_text()
+    assert re.findall(r'<div class="who">(.*?)</div>', page) == ["SimPLe"]
+    assert "SimPLe (1 run)" in (tmp_path / "report" / "figures" / "curves-1.svg").read_text()
+
+
 def test_presets_and_settings_are_different_groups(tmp_path, make_report_run):
     for seed, (preset, clip) in enumerate([("quick", 0.1), ("quick", 0.2), ("minatar", 0.1)]):
         folder = make_report_run(tmp_path / "runs" / str(seed), seed=seed)

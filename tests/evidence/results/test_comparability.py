@@ -14,6 +14,8 @@ from evade.evidence.results.comparability import (
     EVALUATION,
     check_distinct,
     label_runs,
+    name_labels,
+    paper_method,
     protocol,
     split_by_protocol,
     unexpected_differences,
@@ -93,6 +95,31 @@ def test_runs_of_one_variant_with_other_settings_are_told_apart_by_them(tmp_path
     one, other = labels(*many)
     assert one != other
     assert one.startswith("evade (settings ")
+
+
+def test_figures_name_an_agent_by_the_papers_method_that_it_is(tmp_path):
+    presets = ("atari100k", "atari100k-simple")
+    runs = [
+        settings_run(tmp_path / f"{preset}-{variant}", build_config(preset, variant, "atari/pong"))
+        for preset in presets
+        for variant in ("simple", "evade")
+    ]
+    assert [paper_method(run.settings) for run in runs] == ["simple30", "evade", "simple15", None]
+    assert name_labels(runs) == {
+        "simple (atari100k)": "simple (atari100k)",
+        "evade (atari100k)": "evade (atari100k)",
+        "simple (atari100k-simple)": "simple15 (atari100k-simple)",
+        "evade (atari100k-simple)": "evade (atari100k-simple)",
+    }
+    assert name_labels(runs[2:3]) == {"simple": "simple15"}
+
+
+@pytest.mark.parametrize("model", [None, [], {}, {"kind": ["a"]}, {"kind": "mine", "reward": 3}])
+def test_the_paper_has_the_variant_of_a_run_whose_model_cannot_be_told(tmp_path, model):
+    make_finished(tmp_path, "simple", "atari/pong", 0, 1.0, world_model=model)
+    make_finished(tmp_path, "my own", "atari/pong", 0, 1.0, world_model=model)
+    methods = {run.variant: paper_method(run.settings) for run in read_runs([tmp_path])}
+    assert methods == {"simple": "simple30", "my own": None}
 
 
 def test_quick_runs_are_compared_beside_the_preset_they_are_made_of(tmp_path):

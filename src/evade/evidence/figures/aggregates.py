@@ -17,7 +17,6 @@ from evade.evidence.figures.style import (
     new_figure,
     styles_for,
 )
-from evade.evidence.published import METHODS
 from evade.evidence.stats import Interval, Metric, Scores, aggregate, bootstrap_intervals
 from evade.evidence.stats.scores import MIN_RUNS, has_enough_runs
 
@@ -35,6 +34,7 @@ def plot_aggregates(
     metrics: Sequence[Metric] = ("mean", "median", "iqm", "optimality_gap"),
     *,
     axis_label: str = "Human-normalised score",
+    is_published: bool = False,
     num_resamples: int = 20_000,
     seed: int = 0,
 ) -> Figure:
@@ -47,6 +47,7 @@ def plot_aggregates(
         methods: normalised scores by variant, plotted from top to bottom.
         metrics: the panels, two in a row.
         axis_label: the label of the score axis.
+        is_published: all scores are printed ones; otherwise those of names such as `paper:simple15` are.
         num_resamples: bootstrap resamples.
         seed: seed of the bootstrap.
     """
@@ -57,6 +58,8 @@ def plot_aggregates(
         for name, scores in methods.items()
         if has_enough_runs(scores)
     }
+    printed = [name for name in methods if is_published or name.startswith(PAPER)]
+    only_means = [name for name in printed if all(len(runs) == 1 for runs in methods[name].values())]
     styles = styles_for(list(methods))
     columns = min(2, len(metrics))
     rows = -(-len(metrics) // columns)
@@ -68,10 +71,10 @@ def plot_aggregates(
                 value = aggregate(scores, metric)
                 if name in intervals:
                     _plot_bar(axes, row, styles[name], value, intervals[name][metric])
-                elif metric in ("mean", "median") or not _is_published_mean(name, scores):
-                    axes.plot(value, row, marker=styles[name].marker, color=styles[name].colour, markersize=4)
-                else:
+                elif name in only_means and metric not in ("mean", "median"):
                     _note_absence(axes, row)
+                else:
+                    axes.plot(value, row, marker=styles[name].marker, color=styles[name].colour, markersize=4)
             _finish(axes, TITLES[metric], [style.label for style in styles.values()])
         for axes in panels.flat[len(metrics) :]:
             axes.set_visible(False)
@@ -79,12 +82,6 @@ def plot_aggregates(
         rule = f"marker: fewer than {MIN_RUNS} runs of a game, no interval" if few else ""
         figure.supxlabel("\n".join(filter(None, [axis_label, rule])), fontsize=7)
     return figure
-
-
-def _is_published_mean(name: str, scores: Scores) -> bool:
-    """Whether these are printed means of a method, not runs."""
-    is_published = name.startswith(PAPER) or name in METHODS
-    return is_published and all(len(runs) == 1 for runs in scores.values())
 
 
 def _plot_bar(axes: Axes, row: int, style: VariantStyle, value: float, interval: Interval) -> None:

@@ -39,8 +39,9 @@ def _plot_suite(comparison: Comparison, scores: SuiteScores, seed: int) -> Itera
     """Plot each figure of one suite, with its file name."""
     suite, scale = scores.file_name, scores.suite.scale
     label = scale[0].upper() + scale[1:]
-    yield f"{suite}-aggregates", plot_aggregates(scores.normalised, axis_label=label, seed=seed)
-    spread = {variant: games for variant, games in scores.normalised.items() if has_enough_runs(games)}
+    named = {scores.name(variant): games for variant, games in scores.normalised.items()}
+    yield f"{suite}-aggregates", plot_aggregates(named, axis_label=label, seed=seed)
+    spread = {name: games for name, games in named.items() if has_enough_runs(games)}
     if spread:
         best = max(max(runs) for games in spread.values() for runs in games.values())
         highest = min(2.0, max(0.5, ceil(2 * best) / 2))
@@ -48,7 +49,8 @@ def _plot_suite(comparison: Comparison, scores: SuiteScores, seed: int) -> Itera
     for variant, baseline in scores.pair_with(comparison.baseline or "")[0].items():
         mine, other = scores.shared(variant, baseline)
         if has_enough_runs(mine) and has_enough_runs(other):
-            figure = plot_improvement(mine, other, (variant, baseline), axis_label=scale, seed=seed)
+            names = scores.name(variant), scores.name(baseline)
+            figure = plot_improvement(mine, other, names, axis_label=scale, seed=seed)
             yield f"{suite}-improvement-{_file_name(variant)}", figure
 
 

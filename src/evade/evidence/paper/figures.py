@@ -19,8 +19,8 @@ def _plots() -> Mapping[str, Callable[..., Figure]]:
     headline, ablation = headline_scores(), ablation_scores()
     pair = {name: headline[name] for name in ("simple30", "evade")}
     return {
-        "headline": partial(plot_aggregates, headline),
-        "ablation": partial(plot_aggregates, ablation),
+        "headline": partial(plot_aggregates, headline, is_published=True),
+        "ablation": partial(plot_aggregates, ablation, is_published=True),
         "profile": partial(plot_profiles, pair),
         "ablation-profile": partial(plot_profiles, ablation),
         "improvement": partial(plot_improvement, headline["evade"], headline["simple30"], ("evade", "simple30")),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evade.evidence.figures.style import VariantStyle, styles_for
 from evade.evidence.results import RunResult
-from evade.evidence.results.comparability import check_distinct, label_runs, split_by_protocol
+from evade.evidence.results.comparability import check_distinct, label_runs, name_labels, split_by_protocol
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ def arrange(runs: Sequence[RunResult]) -> list[Group]:
             labelled: dict[tuple[str, str], list[RunResult]] = {}
             for run, label in zip(found.runs, label_runs(found.runs), strict=True):
                 labelled.setdefault((run.preset, label), []).append(run)
-            styles = styles_for([label for _, label in labelled])
+            names = name_labels(found.runs)
+            styles = styles_for([names[label] for _, label in labelled])
             for (preset, label), members in labelled.items():
                 entries = tuple(
                     Entry(f"run-{index}", str(run.folder.path.absolute().relative_to(shared)), run)
@@ -90,5 +91,5 @@ def arrange(runs: Sequence[RunResult]) -> list[Group]:
                 )
                 num_entries += len(members)
                 section = Section(game, protocol, found.difference)
-                groups.append(Group(f"group-{len(groups) + 1}", section, preset, label, styles[label], entries))
+                groups.append(Group(f"group-{len(groups) + 1}", section, preset, label, styles[names[label]], entries))
     return groups

@@ -13,6 +13,8 @@ from typing import Any
 from evade.config import flatten
 from evade.errors import RunError
 from evade.evidence.results.read import RunResult
+from evade.vocabulary.variants import VARIANTS
+from evade.world_models.settings import WorldModelConfig
 
 EVALUATION = ("temperature", "max_noops", "time_limit", "final_episodes")
 """The settings of `evaluation` that decide what a score means. The others say how often a run is evaluated and how
@@ -86,6 +88,34 @@ def label_runs(runs: Sequence[RunResult]) -> list[str]:
         recipes.setdefault((run.variant, run.preset), []).append(run)
     telling = {key: sorted(unexpected_differences(members)) for key, members in recipes.items()}
     return [_label(run, len(presets[run.variant]) > 1, telling[run.variant, run.preset]) for run in runs]
+
+
+def name_labels(runs: Sequence[RunResult]) -> dict[str, str]:
+    """By label of `label_runs`: the name that figures look styles up by.
+
+    It is the label, with the paper's method instead of the variant where the world model makes the agent another one:
+    `simple15` for `simple` on SimPLe's published model, whose figures would else call it SimPLe(30).
+    """
+    names: dict[str, str] = {}
+    for run, label in zip(runs, label_runs(runs), strict=True):
+        method = paper_method(run.settings)
+        is_own = method is None or method == _variant_method(run.settings)
+        names[label] = label if is_own else f"{method}{label.removeprefix(run.variant)}"
+    return names
+
+
+def paper_method(settings: Mapping[str, Any]) -> str | None:
+    """The method of the paper that an agent with these settings (of a document) is; None if none."""
+    model = settings.get("world_model")
+    flat = flatten(model) if isinstance(model, dict) else {}
+    kind = WorldModelConfig.kinds.get(str(flat.get("kind")), WorldModelConfig)
+    method: str | None = kind.paper_method(_variant_method(settings), bool(flat.get("reward.event_layers")))
+    return method
+
+
+def _variant_method(settings: Mapping[str, Any]) -> str | None:
+    variant = VARIANTS.get(str(settings["variant"]))
+    return variant.paper_method if variant else None
 
 
 def _label(run: RunResult, has_other_presets: bool, names: Sequence[str]) -> str:

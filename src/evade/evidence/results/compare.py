@@ -8,6 +8,7 @@ from evade.evidence.published import game_scores
 from evade.evidence.results.comparability import (
     check_distinct,
     label_runs,
+    name_labels,
     split_by_protocol,
     unexpected_differences,
 )
@@ -40,6 +41,8 @@ class Section:
 
     scores: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
     """By label and game."""
+    names: dict[str, str] = field(default_factory=dict)
+    """By label, as `name_labels`."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -67,7 +70,7 @@ def compare_runs(runs: Sequence[RunResult], baseline: str | None = None) -> Comp
     notes = [note for section in sections.values() for note in section.notes]
     return Comparison(
         tuple(
-            SuiteScores(suite, _order(section.scores, baseline), protocol)
+            SuiteScores(suite, _order(section.scores, baseline), protocol, section.names)
             for (suite, protocol), section in sections.items()
         ),
         baseline,
@@ -86,6 +89,7 @@ def _divide(runs: Sequence[RunResult]) -> dict[tuple[Suite, int], Section]:
             for protocol, group in enumerate(split_by_protocol(domain), start=1):
                 section = sections.setdefault((suite, protocol), Section())
                 _add_runs(section.scores, group.runs)
+                section.names |= name_labels(group.runs)
                 if protocol > 1:
                     section.notes.append(
                         _note_apart(f"{suite.title}, protocol {protocol}", group.runs, group.difference)

@@ -1,7 +1,7 @@
 """Suites: groups of games whose scores are normalised to one scale."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from evade.errors import UnknownGame
@@ -57,6 +57,8 @@ class SuiteScores:
     """By variant (or label, `evade (quick)`) and game, one score per run. Variants may have different games."""
     protocol: int = 1
     """1 for the protocol of most runs; others are kept apart and counted from 2."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """By label: the name that figures look its style up by, if it is another."""
 
     @property
     def title(self) -> str:
@@ -89,6 +91,10 @@ class SuiteScores:
         if not self.suite.scale:
             return self.raw
         return {variant: normalise(scores, self.suite.bounds) for variant, scores in self.raw.items()}
+
+    def name(self, label: str) -> str:
+        """The name that figures look a label's style up by."""
+        return self.names.get(label, label)
 
     def shared(self, first: str, second: str) -> tuple[Scores, Scores]:
         """The normalised scores of two variants in the games that both have; empty if they share none."""

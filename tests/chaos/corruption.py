@@ -7,7 +7,9 @@ import crashing
 from chaos.commands import run_apart, run_here, tree
 from chaos.runs import newest_checkpoint, run_of, words_for
 
-READERS = ("runs", "compare", "index", "evaluate", "report")
+READERS = ("runs", "compare", "index", "evaluate", "verify", "report")
+WEIGHTS = {"runs": 8, "compare": 8, "index": 8, "evaluate": 8, "verify": 8, "report": 1, "resume": 7}
+"""How often each verb is run; a report takes seconds for its figures, and reads what `verify` reads."""
 
 
 def flip(path, outside, rng):
@@ -63,18 +65,18 @@ def attack(victim, tally, cases, seed):
     """Damage one file in each case, then run one command: a reader in this process, or a resume in its own."""
     rng = random.Random(seed)  # noqa: S311
     baselines = {}
-    whole = victim.copy()
+    whole = victim.copy(with_report=True)
     for verb in READERS:
         baselines[verb] = _without_paths(run_here(words_for(verb, whole))[1], whole)
     kinds = len(targets(whole))
     victim.discard(whole)
     for number in range(cases):
-        sandbox = victim.copy()
+        verb = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        sandbox = victim.copy(with_report=verb == "verify")
         path = targets(sandbox)[number % kinds]
         harm = HARMS[(number // kinds + number) % len(HARMS)]
         if harm is flip and path.stat().st_size == 0:
             harm = vanish
-        verb = rng.choice((*READERS, "resume"))
         words, before = words_for(verb, sandbox), tree(sandbox / "outside")
         name = f"{harm.__name__} {path.relative_to(sandbox)}, evade {verb}"
         harm(path, sandbox / "outside", rng)

@@ -145,10 +145,8 @@ PAIRS = tuple(product(HARMS, VERBS))
 def attack(victim, tally, pairs):
     """Do each harm to a run of its own, then run the verb. A resume is made longer, so that it has work to do."""
     for harm, verb in pairs:
-        sandbox = victim.copy()
+        sandbox = victim.copy(with_report=verb == "verify")
         words = words_for(verb, sandbox)
-        if verb == "verify":
-            run_here(words[:-1])
         harm(sandbox)
         before = tree(sandbox / "outside")
         is_resume = verb == "resume"

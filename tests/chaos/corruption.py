@@ -8,8 +8,11 @@ from chaos.commands import run_apart, run_here, tree
 from chaos.runs import newest_checkpoint, run_of, words_for
 
 READERS = ("runs", "compare", "index", "evaluate", "verify", "report")
-WEIGHTS = {"runs": 8, "compare": 8, "index": 8, "evaluate": 8, "verify": 8, "report": 1, "resume": 7}
-"""How often each verb is run; a report takes seconds for its figures, and reads what `verify` reads."""
+WEIGHTS = {"runs": 16, "compare": 16, "index": 16, "evaluate": 16, "verify": 1, "report": 1, "resume": 10}
+"""How often each verb is run. The figures of a report take seconds, and it reads the same files as `compare`, except
+`inspection.json` and the videos; damage to these always meets a report."""
+
+FOR_REPORTS = ("inspection.json", "game.mp4")
 
 
 def flip(path, outside, rng):
@@ -56,7 +59,7 @@ def targets(sandbox):
     """Every kind of file in a run folder."""
     run = run_of(sandbox)
     files = [run / name for name in ("config.json", "status.json", "environment.txt", "metrics.jsonl")]
-    files += [run / name for name in ("scores.jsonl", "timing.jsonl", "lock", "media/game.mp4")]
+    files += [run / name for name in ("scores.jsonl", "timing.jsonl", "lock", "inspection.json", "media/game.mp4")]
     files += sorted(newest_checkpoint(sandbox).iterdir()) + sorted((run / "replay").iterdir())
     return [*files, *sorted((run / "tensorboard").iterdir())]
 
@@ -68,14 +71,16 @@ def attack(victim, tally, cases, seed):
     whole = victim.copy(with_report=True)
     for verb in READERS:
         baselines[verb] = _without_paths(run_here(words_for(verb, whole))[1], whole)
-    kinds = len(targets(whole))
+    names = [path.name for path in targets(whole)]
     victim.discard(whole)
     for number in range(cases):
         verb = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        if names[number % len(names)] in FOR_REPORTS:
+            verb = rng.choice(("verify", "report"))
         sandbox = victim.copy(with_report=verb == "verify")
-        path = targets(sandbox)[number % kinds]
-        harm = HARMS[(number // kinds + number) % len(HARMS)]
-        if harm is flip and path.stat().st_size == 0:
+        path = targets(sandbox)[number % len(names)]
+        harm = HARMS[(number // len(names) + number) % len(HARMS)]
+        if harm in (flip, truncate) and path.stat().st_size == 0:
             harm = vanish
         words, before = words_for(verb, sandbox), tree(sandbox / "outside")
         name = f"{harm.__name__} {path.relative_to(sandbox)}, evade {verb}"

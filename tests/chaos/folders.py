@@ -16,6 +16,7 @@ from chaos.runs import VERBS, newest_checkpoint, reseal, reseal_document, run_of
 
 FOLDERS = ("checkpoints", "replay", "media", "tensorboard", "post_mortem")
 FILES = ("config.json", "status.json", "environment.txt", "metrics.jsonl", "scores.jsonl", "timing.jsonl", "lock")
+FILES += ("inspection.json",)
 
 
 def link_folder(name):

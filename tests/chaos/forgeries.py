@@ -67,6 +67,12 @@ def _reseal_mutated(path, rng):
         path.write_text(json.dumps(document))
 
 
+def forge_inspection(sandbox, rng):
+    """The numbers of figures, which have no checksum."""
+    path = run_of(sandbox) / "inspection.json"
+    path.write_text(json.dumps(mutate(json.loads(path.read_text()), rng)))
+
+
 def forge_journal(sandbox, rng):
     """One record is another; the status has the hash that fits."""
     run = run_of(sandbox)
@@ -165,6 +171,7 @@ def forge_chunk(sandbox, rng):
 
 
 FORGERIES = (forge_config, forge_status, forge_journal, forge_state, forge_manifest, forge_tensors, forge_chunk)
+FORGERIES += (forge_inspection,)
 
 
 def attack(victim, tally, cases, seed):
@@ -175,6 +182,7 @@ def attack(victim, tally, cases, seed):
         forgery = FORGERIES[number % len(FORGERIES)]
         is_deep = forgery in (forge_state, forge_tensors, forge_chunk, forge_manifest)
         verb = "resume" if is_deep and rng.random() < 0.7 else rng.choice(READERS)
+        verb = "report" if forgery is forge_inspection else verb
         words, before = words_for(verb, sandbox), tree(sandbox / "outside")
         forgery(sandbox, rng)
         _, _, found = (run_apart if verb == "resume" else run_here)(words)

@@ -31,10 +31,10 @@ class Victim:
         sandbox = self.place / f"case-{self._count}"
         shutil.copytree(self.place / "original", sandbox, symlinks=True)
         if with_report:
-            shutil.copytree(self._report(), sandbox / "report")
+            shutil.copytree(self.report(), sandbox / "report")
         return sandbox
 
-    def _report(self):
+    def report(self):
         """The report of the whole run; written once, because its figures take seconds."""
         folder = self.place / "report"
         if not folder.exists():
@@ -82,4 +82,4 @@ def reseal_document(path, document):
     from evade.runs import documents
 
     document = {name: value for name, value in document.items() if name != "sha256"}
-    path.write_bytes(encode_json(document | {"sha256": documents._checksum(document)}))
+    path.write_bytes(encode_json(document | {"sha256": documents.checksum(document)}))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from chaos.runs import reseal_document
 from evade.cli.main import main
 from evade.errors import ReportError, UnreadableFile
 from evade.evidence.report import verify_report, write_report
@@ -52,7 +53,7 @@ def test_a_changed_number_of_the_run_is_found(runs_dir, report):
     (path,) = [run.folder.inspection for run in runs if run.variant == "evade" and run.seed == 0]
     document = json.loads(path.read_text())
     document["draws"][0][0] += 0.5
-    path.write_text(json.dumps(document))
+    reseal_document(path, document)
     with pytest.raises(ReportError, match=r"\(1 difference\): figures/run-1-draws\.svg is another figure"):
         verify_report(runs, report)
     path.write_text("{}")
@@ -73,6 +74,19 @@ def test_a_damaged_inspection_is_named_and_left_out_and_the_report_is_written(tm
     assert figures == ["run-2-draws.svg"], "the figures of the next run"
     assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "report"), "--verify"]) == 2
     assert "is not an inspection" in capsys.readouterr().err
+
+
+def test_a_number_that_was_changed_after_writing_is_refused_and_an_earlier_version_is_read(tmp_path):
+    path = tmp_path / "inspection.json"
+    write_inspection(path, make_inspection())
+    document = json.loads(path.read_text())
+    document["draws"][0][0] += 0.5
+    path.write_text(json.dumps(document))
+    with pytest.raises(UnreadableFile, match="changed after it was written: its checksum differs"):
+        read_inspection(path)
+    del document["sha256"]
+    path.write_text(json.dumps(document))
+    assert read_inspection(path).draws[0, 0] == np.float32(document["draws"][0][0])
 
 
 def test_an_inspection_of_a_large_network_is_read(tmp_path):
@@ -108,7 +122,7 @@ def test_an_inspection_with_a_wrong_value_is_refused(tmp_path, place, value, sai
     for name in place[:-1]:
         holder = holder[name]
     holder[place[-1]] = document["sigmas"][:1] * 129 if value == "long" else value
-    path.write_text(json.dumps(document))
+    reseal_document(path, document)
     with pytest.raises(UnreadableFile, match=f"is not an inspection .*{said}"):
         read_inspection(path)
 

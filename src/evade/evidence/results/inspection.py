@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evade.checks import fits_type
 from evade.errors import UnreadableFile
+from evade.runs.documents import CHECKSUM, checksum
 from evade.runs.files import read_json, write_json
 
 MAX_BYTES = 2**26
@@ -87,12 +88,13 @@ class Inspection:
 
 
 def write_inspection(path: Path, inspection: Inspection) -> None:
-    """Write it as JSON; numbers come back exactly."""
-    write_json(path, asdict(inspection, dict_factory=_plain))
+    """Write it as JSON with a checksum; numbers come back exactly."""
+    document = asdict(inspection, dict_factory=_plain)
+    write_json(path, document | {CHECKSUM: checksum(document)})
 
 
 def read_inspection(path: Path) -> Inspection:
-    """Read what `write_inspection` wrote.
+    """Read what `write_inspection` wrote; a file of an earlier version has no checksum and is read without one.
 
     Raises:
         UnreadableFile: it is missing, too large, damaged or something else.
@@ -110,6 +112,9 @@ def _plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _build(document: Any) -> Inspection:
     values = dict(document)
+    written = values.pop(CHECKSUM, None)
+    if written is not None and written != checksum(values):
+        raise ValueError("it was changed after it was written: its checksum differs")
     picture = _array(values["picture"], 3)
     if picture.min() < 0 or picture.max() > 255:
         raise ValueError(f"a picture of values from {picture.min():g} to {picture.max():g} instead of 0 to 255")

@@ -14,8 +14,8 @@ from chaos import corruption, disks, folders, forgeries, kills, lines
 from chaos.runs import Victim
 from chaos.tally import Tally
 
-CASES = {"lines": 600, "folders": len(folders.PAIRS), "forgeries": 700, "corruption": 1200, "disks": 40}
-CASES |= {"minatar": 120, "atari": 120}
+CASES = {"lines": 600, "folders": len(folders.PAIRS), "forgeries": 400, "corruption": 1040, "disks": 24}
+CASES |= {"minatar": 105, "atari": 105}
 """Cases of each attack; `minatar` and `atari` are kills."""
 
 

@@ -65,6 +65,8 @@ def test_a_damaged_inspection_is_named_and_left_out_and_the_report_is_written(tm
     whole, damaged = (make_report_run(tmp_path / "runs" / f"seed-{seed}", seed=seed) for seed in (1, 0))
     write_inspection(whole.inspection, make_inspection())
     damaged.inspection.write_text("{}")
+    for run in (whole, damaged):
+        (run.media / "game.mp4").write_bytes(b"film")
     assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "report")]) == 0
     said = capsys.readouterr().err
     assert f"{damaged.inspection} is not an inspection" in said

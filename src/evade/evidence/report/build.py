@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from evade.errors import ReportError
 from evade.evidence.figures import save_figure
+from evade.evidence.report.absent import list_absent, usable_videos
 from evade.evidence.report.chapters import fill_chapters, list_measures, plot_picture
 from evade.evidence.report.groups import Entry, Group, arrange
 from evade.evidence.report.inspections import Exhibit, list_exhibits
@@ -30,7 +31,8 @@ def write_report(runs: Sequence[RunResult], folder: Path, skip: Callable[[str], 
     Args:
         runs: what it is about.
         folder: of the report.
-        skip: is told of figures that are left out because the file of their numbers is damaged; None to raise instead.
+        skip: is told of what is left out: videos and figures whose files are damaged or absent. None to say nothing
+            of absent ones and to raise for damaged ones.
 
     Raises:
         RunError: a run is given twice.
@@ -40,6 +42,9 @@ def write_report(runs: Sequence[RunResult], folder: Path, skip: Callable[[str], 
     if (folder / "config.json").exists():
         raise ReportError(f"{folder} is a run: choose another folder for the report.")
     groups = arrange(runs)
+    if skip is not None:
+        for absent in list_absent(runs):
+            skip(absent)
     exhibits = list(list_exhibits(groups, skip))
     figures, pages = plot_figures(groups, exhibits), render_pages(groups, exhibits)
     media = {name: video for group in groups for entry in group.entries for video, name in videos(entry).items()}
@@ -99,7 +104,7 @@ def plot_figures(groups: Sequence[Group], exhibits: Sequence[Exhibit]) -> dict[s
 
 def videos(entry: Entry) -> dict[Path, str]:
     """The run's videos, and the path of each in the report's folder."""
-    return {path: f"media/{entry.key}-{path.name}" for path in entry.run.folder.videos()}
+    return {path: f"media/{entry.key}-{path.name}" for path in usable_videos(entry.run.folder)}
 
 
 def _write(path: Path, content: bytes | Path) -> None:

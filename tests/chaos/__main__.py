@@ -40,12 +40,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         victim = Victim(place)
-        for name, number in cases.items():
-            attack(name, number, chosen.seed, place, victim, tally)
-            report(f"{name}: {time.monotonic() - start:,.0f} s, {tally.num_findings} findings so far")
-    for example in tally.examples:
-        report(example)
-    print(tally.table())  # noqa: T201
+        try:
+            for name, number in cases.items():
+                attack(name, number, chosen.seed, place, victim, tally)
+                report(f"{name}: {time.monotonic() - start:,.0f} s, {tally.num_findings} findings so far")
+        finally:
+            # Also if an attack itself fails: what it found before is not lost.
+            for example in tally.examples:
+                report(example)
+            print(tally.table())  # noqa: T201
     return 1 if tally.num_findings else 0
 
 

@@ -16,6 +16,7 @@ from chaos.runs import VERBS, newest_checkpoint, reseal, reseal_document, run_of
 
 FOLDERS = ("checkpoints", "replay", "media", "tensorboard", "post_mortem")
 FILES = ("config.json", "status.json", "environment.txt", "metrics.jsonl", "scores.jsonl", "timing.jsonl", "lock")
+FILES += ("inspection.json",)
 
 
 def link_folder(name):
@@ -145,10 +146,8 @@ PAIRS = tuple(product(HARMS, VERBS))
 def attack(victim, tally, pairs):
     """Do each harm to a run of its own, then run the verb. A resume is made longer, so that it has work to do."""
     for harm, verb in pairs:
-        sandbox = victim.copy()
+        sandbox = victim.copy(with_report=verb == "verify")
         words = words_for(verb, sandbox)
-        if verb == "verify":
-            run_here(words[:-1])
         harm(sandbox)
         before = tree(sandbox / "outside")
         is_resume = verb == "resume"

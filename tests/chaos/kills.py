@@ -1,6 +1,8 @@
 """Kills in every phase, while saving and while finishing, and at random times; every run must end alike."""
 
+import json
 import random
+import shutil
 import signal
 from pathlib import Path
 
@@ -15,28 +17,38 @@ POINTS = {
 
 
 def attack(place, tally, game, cases, seed, reference):
-    """Kill a run at a named point or at a random time, again and again; finish it after some kills and compare."""
+    """Kill a run at a named point or at a random time until it ends by itself, compare the end, and begin another.
+
+    A run that has ended is started once more and killed while it renders: it must stay finished.
+    """
     rng = random.Random(f"{seed}/{game}")  # noqa: S311
-    done, round_number = 0, 0
-    while done < cases:
-        runs_dir = Path(place) / f"{game}-{round_number}"
+    round_number = 0
+    while tally.cases[f"kills, {game}"] < cases:
         round_number += 1
-        kills = []
-        for _ in range(min(rng.randrange(4, 12), cases - done)):
-            if rng.random() < 0.75:
-                point = rng.choice(list(POINTS))
-                failpoint = f"{point}:{rng.randint(1, POINTS[point])}"
-                code, output = crashing.run(runs_dir, game, failpoint)
-                kills.append((failpoint, code, output))
-            else:
-                was_hit = crashing.killed_after(runs_dir, game, rng.uniform(0.05, 4.0))
-                kills.append(("at a random time", -signal.SIGKILL if was_hit else 0, ""))
-        code, output = crashing.run(runs_dir, game)
-        is_alike = code == 0 and crashing.digest(runs_dir) == reference
-        for name, code_then, output_then in kills:
-            found = {} if code_then in (0, -signal.SIGKILL) else {"traceback": f"code {code_then}: {output_then}"}
-            if code_then == -signal.SIGKILL or found:
-                done += 1
-                tally.add(f"kills, {game}", f"{name} in round {round_number}", found)
-        if not is_alike:
+        runs_dir = Path(place) / f"{game}-{round_number}"
+        for _ in range(rng.randrange(6, 16)):
+            name, code, output = _kill_once(runs_dir, game, rng)
+            if code == 0:
+                break
+            found = {} if code == -signal.SIGKILL else {"traceback": f"code {code}: {output}"}
+            tally.add(f"kills, {game}", f"{name} in round {round_number}", found)
+        else:
+            code, output = crashing.run(runs_dir, game)
+        if code != 0 or crashing.digest(runs_dir) != reference:
             tally.add(f"kills, {game}", f"end of round {round_number}", {"silent": f"code {code}: {output}"})
+        elif crashing.killed_after(runs_dir, game, rng.uniform(0.3, 2.0)):
+            status = json.loads((crashing.folder_of(runs_dir) / "status.json").read_text())["status"]
+            is_kept = status == "finished" and crashing.digest(runs_dir) == reference
+            found = {} if is_kept else {"silent": f"a finished run is {status}, or its files differ"}
+            tally.add(f"kills, {game}", f"after the end of round {round_number}", found)
+        shutil.rmtree(runs_dir, ignore_errors=True)
+
+
+def _kill_once(runs_dir, game, rng):
+    """Start a run and kill it; returns what was tried, the exit code (0: it ended before) and the output."""
+    if rng.random() < 0.25:
+        was_hit = crashing.killed_after(runs_dir, game, rng.uniform(0.05, 4.0))
+        return "at a random time", -signal.SIGKILL if was_hit else 0, ""
+    point = rng.choice(list(POINTS))
+    failpoint = f"{point}:{rng.randint(1, POINTS[point])}"
+    return failpoint, *crashing.run(runs_dir, game, failpoint)

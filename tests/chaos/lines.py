@@ -13,6 +13,8 @@ GAMES += (".x:y", "os:x", "a:b:c", "CartPole-v1", "FrozenLake-v1", "minatar/$", 
 TRAIN_FLAGS = ("--schedule.iterations", "--machine.threads", "--machine.save-seconds", "--env.num-frames")
 TRAIN_FLAGS += ("--env.frame-size", "--replay.batch-size", "--dream.horizon", "--evaluation.episodes", "--learner.clip")
 TRAIN_FLAGS += ("--world-model.hidden-size", "--seed", "--policy.filters", "--collect.num-envs", "--world-model.depth")
+VERBS = ("train", "resume", "evaluate", "runs", "compare", "index", "explain", "paper", "posterior", "look", "figures")
+VERBS += ("futures", "sweep")
 NONSENSE = ("--help", "--", "-x", "--absent", "--seed=", "é", "\udce9", "--runs-dir", "--name", "..", "*")
 
 
@@ -21,11 +23,13 @@ def build_line(rng, sandbox):
     runs, run = str(sandbox / "runs"), str(run_of(sandbox))
     paths = (*PATHS, runs, run, str(sandbox / "outside"), str(sandbox / "outside" / "secret.txt"))
     number, path, game = rng.choice(NUMBERS), rng.choice(paths), rng.choice(GAMES)
-    verb = rng.choice(("train", "resume", "evaluate", "runs", "compare", "index", "explain", "paper", "posterior"))
+    verb = rng.choice(VERBS)
     if rng.random() < 0.15:
         verb = rng.choice(("report", "benchmark", "doctor ", "", "x", "TRAIN"))
     where = rng.choice((runs, run, path))
     fresh = str(sandbox / "new")
+    # Never the folder that must not change: a line may name it as its output, and then it is right to write there.
+    output = rng.choice((*PATHS, run, fresh))
     lines = {
         # A wrong value in every line that would train: an iteration count that no schedule has.
         "train": [
@@ -63,7 +67,39 @@ def build_line(rng, sandbox):
         "explain": ["explain", rng.choice(("smoke", "x")), "evade", "--no-measure", "--game", game],
         "paper": ["paper", "--table", rng.choice(("games", "x", number)), "--resamples", "10", "--seed", number],
         "posterior": ["posterior", rng.choice((path, run)), "--updates", "0", "--seed", number],
-        "report": ["report", where, "-o", rng.choice((path, run)), *rng.choice(((), ("--verify",)))],
+        # A port that cannot be, so that no line serves a page.
+        "look": [
+            "look",
+            rng.choice((path, run)),
+            "--no-browser",
+            "--port",
+            rng.choice(("-1", "65536", "x", "", "1e9")),
+        ],
+        "figures": [
+            "figures",
+            where,
+            "-o",
+            output,
+            rng.choice(("--draw", "--draws", "--channel", "--frame")),
+            rng.choice(("-2", "0", "x", "999999", "")),
+        ],
+        "futures": [
+            "futures",
+            where,
+            "--to",
+            output,
+            rng.choice(("--count", "--steps", "--seed")),
+            number,
+        ],
+        "sweep": rng.choice(
+            (
+                ["sweep", "status", path],
+                ["sweep", rng.choice((path, where)), "--runs-dir", fresh],
+                ["sweep", "--preset", "smoke", "--games", game, "--seeds", number, "--runs-dir", fresh],
+                ["sweep", "--preset", "smoke", "--set", f"learner.clip={number}", "--jobs", number, "--runs-dir", path],
+            )
+        ),
+        "report": ["report", where, "-o", output, *rng.choice(((), ("--verify",)))],
         "benchmark": ["benchmark", "--threads", number, "--repeats", rng.choice(("0", "-1"))],
     }
     words = list(lines.get(verb, [verb]))
@@ -71,7 +107,8 @@ def build_line(rng, sandbox):
         words.insert(rng.randrange(1, len(words) + 1), rng.choice(NONSENSE))
     if rng.random() < 0.1:
         del words[rng.randrange(len(words))]
-    return words
+    # Last, so that no sweep ever starts.
+    return [*words, "--no-measure", "--dry-run"] if "sweep" in words and "status" not in words else words
 
 
 def attack(victim, tally, cases, seed):

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import crashing
+from chaos.commands import run_here
 from evade.runs.files import encode_json
 from evade.runs.manifest import describe, encode_manifest
 
@@ -24,12 +25,22 @@ class Victim:
             (outside / name).write_text(f"{name} of somebody else\n")
         self._count = 0
 
-    def copy(self):
-        """A sandbox of its own: `runs`, with the run, and `outside`."""
+    def copy(self, *, with_report=False):
+        """A sandbox of its own: `runs`, with the run, `outside`, and the run's `report` if asked for."""
         self._count += 1
         sandbox = self.place / f"case-{self._count}"
         shutil.copytree(self.place / "original", sandbox, symlinks=True)
+        if with_report:
+            shutil.copytree(self.report(), sandbox / "report")
         return sandbox
+
+    def report(self):
+        """The report of the whole run; written once, because its figures take seconds."""
+        folder = self.place / "report"
+        if not folder.exists():
+            code, output, _ = run_here(["report", str(self.place / "original" / "runs"), "-o", str(folder)])
+            assert code == 0, output
+        return folder
 
     def discard(self, sandbox):
         shutil.rmtree(sandbox)
@@ -71,4 +82,4 @@ def reseal_document(path, document):
     from evade.runs import documents
 
     document = {name: value for name, value in document.items() if name != "sha256"}
-    path.write_bytes(encode_json(document | {"sha256": documents._checksum(document)}))
+    path.write_bytes(encode_json(document | {"sha256": documents.checksum(document)}))

@@ -35,6 +35,8 @@ def test_figures_and_gifs_are_written_and_the_run_is_not_changed(folder, tmp_pat
         (["--channel", "99"], "Invalid channel = 99: must be 0 to 7"),
         (["--draw", "-2"], "Invalid draw = -2"),
         (["--frame", "100000"], "Invalid frame = 100000"),
+        (["--draws", "1"], "Invalid draws = 1: must be 2 to 1024"),
+        (["--draws", "999999"], "Invalid draws = 999999: must be 2 to 1024"),
     ],
 )
 def test_a_users_mistake_is_one_line(folder, tmp_path, words, said, capsys):

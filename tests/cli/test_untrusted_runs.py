@@ -1,17 +1,24 @@
 """A run folder that was changed, received or damaged, as the commands meet it."""
 
 import json
+import os
+import re
 import shutil
+import signal
 import sys
+from urllib.request import urlopen
 
 import pytest
 from safetensors.torch import load, save
 
 import evade
 from chaos.runs import newest_checkpoint, reseal, reseal_document
+from devtools import wait_until
 from evade.cli.main import main
 from evade.errors import ImportRefused
 from evade.runs.folder import RunFolder, find_runs
+from forking import EvadeProcess
+from small_runs import make_small_run
 
 
 @pytest.fixture(scope="module")
@@ -115,14 +122,37 @@ def test_a_module_is_imported_only_if_allowed(folder, tmp_path, monkeypatch, cap
     config = json.loads(folder.config.read_text())
     config["settings"]["game"] = "helper_of_a_stranger:x"
     reseal_document(folder.config, config)
-    for words in (["evaluate", str(folder.path)], ["resume", str(folder.path)], ["posterior", str(folder.path)]):
+    look = ["look", str(folder.path), "--no-browser"]
+    figures = ["figures", str(folder.path), "-o", str(tmp_path / "out")]
+    futures = ["futures", str(folder.path), "--to", str(tmp_path / "futures.png")]
+    for words in (*([verb, str(folder.path)] for verb in ("evaluate", "resume", "posterior")), look, figures, futures):
         assert main(words) == 2
         assert "--allow-import helper_of_a_stranger" in capsys.readouterr().err
         assert "helper_of_a_stranger" not in sys.modules
     with pytest.raises(ImportRefused, match="allow_import="):
         evade.load(folder.path)
-    assert main(["evaluate", str(folder.path), "--allow-import", "helper_of_a_stranger"]) == 2
-    assert "SystemError: imported" in capsys.readouterr().err
+    for words in (["evaluate", str(folder.path)], look, figures, futures):
+        assert main([*words, "--allow-import", "helper_of_a_stranger"]) == 2
+        assert "SystemError: imported" in capsys.readouterr().err
+
+
+def test_a_run_of_ones_own_game_can_be_looked_at_and_plotted(tmp_path):
+    """In processes of their own, where the module is not imported yet."""
+    run = make_small_run(tmp_path / "run", "weighting", game="fake_registered:EvadeCatch-v0")
+    allowed = ["--allow-import", "fake_registered"]
+    for words in (["figures", "-o", str(tmp_path / "figures")], ["futures", "--to", str(tmp_path / "futures.png")]):
+        process = EvadeProcess([words[0], str(run), *words[1:], *allowed], dict(os.environ))
+        output, _ = process.communicate(120)
+        assert process.returncode == 0, output
+    assert (tmp_path / "figures" / "draws.svg").exists()
+    assert (tmp_path / "futures.png").exists()
+    process = EvadeProcess(["look", str(run), "--no-browser", *allowed], dict(os.environ))
+    url = wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", process._output.read_text()), 60)[0]
+    with urlopen(url) as page:  # noqa: S310 - our own address
+        assert b"evade look" in page.read()
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(20)
+    assert process.returncode == 0, output
 
 
 def test_another_number_of_threads_is_said_on_resuming(folder, capsys):

@@ -1,4 +1,6 @@
 import copy
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -127,6 +129,33 @@ def test_an_invalid_draw_file_is_named(content, tmp_path):
         Draw.load(path)
     with pytest.raises(LayerError, match="Invalid draw file .*missing.safetensors .*: must be written by Draw.save"):
         Draw.load(tmp_path / "missing.safetensors")
+
+
+def test_a_pipe_a_folder_and_a_device_are_no_draw_files_and_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(LayerError, match=f"Invalid draw file {path} .*: must be written by Draw.save"):
+            Draw.load(path)
+
+
+def test_a_draw_file_may_not_be_larger_than_allowed(network, tmp_path):
+    path = tmp_path / "draw.safetensors"
+    value = draw(network, generator(1))
+    value.save(path)
+    size = path.stat().st_size
+    assert Draw.load(path, largest=size) == value
+    with pytest.raises(LayerError, match=f"it has {size:,} bytes, and at most {size - 1:,} are read"):
+        Draw.load(path, largest=size - 1)
+    os.truncate(path, 3 << 30)  # sparse: three gigabytes that take no room
+    with pytest.raises(LayerError, match="it has 3,221,225,472 bytes, and at most 268,435,456 are read.*largest="):
+        Draw.load(path)
+
+
+def test_a_draw_file_may_be_reached_by_a_link(network, tmp_path):
+    value = draw(network, generator(1))
+    value.save(tmp_path / "draw.safetensors")
+    (tmp_path / "link").symlink_to("draw.safetensors")
+    assert Draw.load(tmp_path / "link") == value
 
 
 def test_a_with_block_restores_mode_and_draw(network, x):

@@ -80,7 +80,7 @@ def test_the_wheel_works_in_a_new_environment(wheel, tmp_path):
     assert run(str(inside.parents[2] / "bin" / "evade"), "--version", cwd=tmp_path) == f"evade {evade.__version__}\n"
     # Data files and templates are there.
     assert "Pong" in run(str(python), "-m", "evade", "paper", "--table", "runs", cwd=tmp_path)
-    templates = "import evade.evidence.report.build as b; print(len(b.render_pages([])))"
+    templates = "import evade.evidence.report.build as b; print(len(b.render_pages([], [])))"
     assert run(str(python), "-c", templates, cwd=tmp_path) == "1\n"
 
 

@@ -14,6 +14,7 @@ def figures(
     draw: int | Literal["mean"] | None = None,
     frame: int | None = None,
     gif: bool = False,
+    allow_import: tuple[str, ...] = (),
 ) -> int:
     """Plot what a run's event layers and draws make of one real frame, as PNG and SVG; the run is not changed.
 
@@ -28,6 +29,7 @@ def figures(
         draw: which draw the maps are under: its number, or mean; by default that of the run's last dreams.
         frame: which frame of the run's experience; by default the one draws disagree about most, of 64.
         gif: also write dream.gif (the mean model beside the game) and draws.gif (three draws side by side).
+        allow_import: modules that the run's game may import, if it is named MODULE:ID.
     """
     # Imported here so that `evade --help` does not wait for torch.
     import torch
@@ -38,7 +40,7 @@ def figures(
     from evade.viewing.inspection import inspect_run
 
     torch.set_num_threads(1)
-    loaded = load_run(run)
+    loaded = load_run(run, allow_import)
     replay = loaded.read_replay()
     inspection = inspect_run(loaded, replay, num_draws=draws, draw=draw, channel=channel, frame=frame)
     for path in write_figures(inspection, output):

@@ -20,6 +20,7 @@ def look(
     port: int = 0,
     browser: bool = True,
     demo: bool = False,
+    allow_import: tuple[str, ...] = (),
 ) -> int:
     """Look inside a run in a browser: play the dream beside the game, compare draws, see what each layer does.
 
@@ -30,6 +31,7 @@ def look(
         port: the port to listen on; any free one if 0.
         browser: open the page.
         demo: look at the small run that comes with the package.
+        allow_import: modules that the run's game may import, if it is named MODULE:ID.
     """
     if (run is None) == (not demo):
         raise LookError("Give a run folder, or --demo for the run that comes with the package.")
@@ -41,7 +43,7 @@ def look(
     from evade.viewing.look.server import LookServer
     from evade.viewing.look.source import DEMO, RunSource
 
-    source = RunSource(DEMO if run is None else run)
+    source = RunSource(DEMO if run is None else run, allow_import)
     # Small frames are fastest on one thread, and leave the other cores to a run that trains.
     if source.run.game.height * source.run.game.width < LARGE_FRAME:
         torch.set_num_threads(1)

@@ -30,5 +30,5 @@ def report(
         number = f"{len(found)} run{'' if len(found) == 1 else 's'}"
         print(f"All {verify_report(found, output):,} numbers of {output} match the {number}.")
     else:
-        print(write_report(found, output))
+        print(write_report(found, output, warn))
     return 0

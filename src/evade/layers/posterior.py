@@ -8,6 +8,8 @@ end:
     with use_mean(model): ...           # the mean inside the block; afterwards the draw again
 """
 
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +20,9 @@ from torch import Tensor, nn
 
 from evade.layers.errors import LayerError
 from evade.layers.noise import Mode, NoisyLayer
+
+LARGEST_FILE = 1 << 28
+"""Bytes of a draw file that are read unless more are allowed; a draw has four for each noisy weight and sample."""
 
 
 class HasModules(Protocol):
@@ -63,15 +68,39 @@ class Draw(Mapping[str, Tensor]):
         save_file(self._noise, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Draw":
-        """Read a draw written by `save`; nothing in the file is executed."""
+    def load(cls, path: str | Path, *, largest: int = LARGEST_FILE) -> "Draw":
+        """Read a draw written by `save`; nothing in the file is executed.
+
+        Args:
+            path: a regular file, or a link to one.
+            largest: bytes that it may have at most.
+
+        Raises:
+            LayerError: the file is missing, too large, not a regular file (a pipe is not waited for), or no draw.
+        """
         from safetensors import SafetensorError
-        from safetensors.torch import load_file
+        from safetensors.torch import load
 
         try:
-            return cls(load_file(path))
-        except (SafetensorError, OSError) as error:
+            return cls(load(_read_regular(path, largest)))
+        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
             raise LayerError(f"Invalid draw file {path} ({error}): must be written by Draw.save.") from error
+
+
+def _read_regular(path: str | Path, largest: int) -> bytes:
+    """All bytes of a regular file. `evade.guarded` does this for run folders, but this folder stands alone."""
+    # Without waiting, so that a pipe without a writer is seen to be one.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is not a regular file")
+        if status.st_size > largest:
+            raise ValueError(f"it has {status.st_size:,} bytes, and at most {largest:,} are read; largest= allows more")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(status.st_size)
+    finally:
+        os.close(descriptor)
 
 
 class Switch:

@@ -120,7 +120,7 @@ def _journals(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write(folder: RunFolder, name: str, document: dict[str, Any]) -> None:
-    write_json(folder.path / name, document | {CHECKSUM: _checksum(document)})
+    write_json(folder.path / name, document | {CHECKSUM: checksum(document)})
 
 
 def _read(folder: RunFolder, name: str, known: Collection[str]) -> dict[str, Any]:
@@ -128,10 +128,10 @@ def _read(folder: RunFolder, name: str, known: Collection[str]) -> dict[str, Any
     document = read_json(path)
     if not isinstance(document, dict):
         raise RunError(_foreign(f"{path} has no {', '.join(known)}"))
-    checksum = document.pop(CHECKSUM, None)
+    written = document.pop(CHECKSUM, None)
     # Without a checksum only the keys of earlier versions are accepted, so that damage to its name is found too.
-    is_intact = not document.keys() - set(known) if checksum is None else checksum == _checksum(document)
-    if not is_intact and checksum is None:
+    is_intact = not document.keys() - set(known) if written is None else written == checksum(document)
+    if not is_intact and written is None:
         foreign = sorted(document.keys() - set(known))
         raise RunError(_foreign(f"{path} has {', '.join(foreign):.100}"))
     if not is_intact:
@@ -142,7 +142,8 @@ def _read(folder: RunFolder, name: str, known: Collection[str]) -> dict[str, Any
     return document
 
 
-def _checksum(document: dict[str, Any]) -> str:
+def checksum(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document that has no checksum yet, in hexadecimal."""
     return hashlib.sha256(encode_json(document, indent=None)).hexdigest()
 
 

@@ -42,7 +42,7 @@ def summarise(
     _attempt(say, "scores", lambda: _write_scores(folder, results))
     _attempt(say, "comparison", lambda: _write_comparison(folder, results, chosen, say))
     if with_report:
-        _attempt(say, "report", lambda: _write_report(folder, results))
+        _attempt(say, "report", lambda: _write_report(folder, results, say))
 
 
 def _read(folder: SweepFolder, done: Sequence[PlannedRun], say: Callable[[str], None]) -> list[RunResult]:
@@ -81,8 +81,8 @@ def _write_comparison(
     return str(folder.comparison)
 
 
-def _write_report(folder: SweepFolder, results: Sequence[RunResult]) -> str:
+def _write_report(folder: SweepFolder, results: Sequence[RunResult], say: Callable[[str], None]) -> str:
     # matplotlib is slow to import.
     from evade.evidence.report import write_report
 
-    return str(write_report(results, folder.report))
+    return str(write_report(results, folder.report, say))

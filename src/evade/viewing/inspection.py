@@ -19,6 +19,9 @@ from evade.world_models.event_prior import WINDOW, EventPrior
 NUM_CANDIDATES, NUM_JUDGES = 64, 8
 """Frames to choose from, and draws that judge them: at the size of the paper's networks half a minute on a CPU."""
 
+MAX_DRAWS = 1024
+"""Draws in one strip plot; each is one prediction for every action."""
+
 NEIGHBOURS = ("left", "self", "right", "above", "below")
 """The weights of a translation layer that shifts by one cell, in their order."""
 
@@ -50,7 +53,7 @@ def inspect_run(
             f"{run.folder.path} has nothing to inspect: its variant {run.config.variant!r} has no event layers. Give a "
             f"run of another variant."
         )
-    require(num_draws >= 2, "draws", num_draws, "must be at least 2")
+    require(2 <= num_draws <= MAX_DRAWS, "draws", num_draws, f"must be 2 to {MAX_DRAWS}")
     chosen = choose_frame(run, replay) if frame is None else frame
     require(0 <= chosen < replay.size, "frame", chosen, f"must be 0 to {replay.size - 1}")
     observation = replay.observation(chosen)

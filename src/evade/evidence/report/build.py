@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 
 from evade.errors import ReportError
 from evade.evidence.figures import save_figure
+from evade.evidence.report.absent import list_absent, usable_videos
 from evade.evidence.report.chapters import fill_chapters, list_measures, plot_picture
 from evade.evidence.report.groups import Entry, Group, arrange
-from evade.evidence.report.inspections import list_exhibits
+from evade.evidence.report.inspections import Exhibit, list_exhibits
 from evade.evidence.report.measures import Measure
 from evade.evidence.report.numbers import cost, final_score, headline, summarise
 from evade.evidence.results import RunResult
@@ -24,17 +25,28 @@ from evade.runs.files import encode_json, written_whole
 FRONT_PAGE = "index.html"
 
 
-def write_report(runs: Sequence[RunResult], folder: Path) -> Path:
+def write_report(runs: Sequence[RunResult], folder: Path, skip: Callable[[str], None] | None = None) -> Path:
     """Write the report into a folder, replacing the files of an earlier report, and return the front page.
+
+    Args:
+        runs: what it is about.
+        folder: of the report.
+        skip: is told of what is left out: videos and figures whose files are damaged or absent. None to say nothing
+            of absent ones and to raise for damaged ones.
 
     Raises:
         RunError: a run is given twice.
         ReportError: the folder is a run, or cannot be written.
+        UnreadableFile: the numbers of a figure are damaged, and `skip` is None.
     """
     if (folder / "config.json").exists():
         raise ReportError(f"{folder} is a run: choose another folder for the report.")
     groups = arrange(runs)
-    figures, pages = plot_figures(groups), render_pages(groups)
+    if skip is not None:
+        for absent in list_absent(runs):
+            skip(absent)
+    exhibits = list(list_exhibits(groups, skip))
+    figures, pages = plot_figures(groups, exhibits), render_pages(groups, exhibits)
     media = {name: video for group in groups for entry in group.entries for video, name in videos(entry).items()}
     for name, figure in figures.items():
         save_figure(figure, folder / name)
@@ -63,7 +75,7 @@ def _remove_earlier(folder: Path, written: Collection[str]) -> None:
                 path.unlink()
 
 
-def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
+def render_pages(groups: Sequence[Group], exhibits: Sequence[Exhibit]) -> dict[str, bytes]:
     """Render every page and data file by its path in the folder, the front page last; equal runs give equal bytes."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -76,23 +88,23 @@ def render_pages(groups: Sequence[Group]) -> dict[str, bytes]:
     episodes = environment.get_template("episodes.html.j2")
     for group in groups:
         files[group.page] = episodes.render(group=group, sections=_sections(group)).encode()
-    files[FRONT_PAGE] = environment.get_template("page.html.j2").render(**_front(groups)).encode()
+    files[FRONT_PAGE] = environment.get_template("page.html.j2").render(**_front(groups, exhibits)).encode()
     return files
 
 
-def plot_figures(groups: Sequence[Group]) -> dict[str, Figure]:
+def plot_figures(groups: Sequence[Group], exhibits: Sequence[Exhibit]) -> dict[str, Figure]:
     """Plot every figure, by its path in the folder."""
     histories = {
         picture.file: plot_picture(chapter, picture)
         for chapter in fill_chapters(groups)
         for picture in chapter.pictures
     }
-    return histories | {exhibit.file: exhibit.plot() for exhibit in list_exhibits(groups)}
+    return histories | {exhibit.file: exhibit.plot() for exhibit in exhibits}
 
 
 def videos(entry: Entry) -> dict[Path, str]:
     """The run's videos, and the path of each in the report's folder."""
-    return {path: f"media/{entry.key}-{path.name}" for path in entry.run.folder.videos()}
+    return {path: f"media/{entry.key}-{path.name}" for path in usable_videos(entry.run.folder)}
 
 
 def _write(path: Path, content: bytes | Path) -> None:
@@ -122,14 +134,14 @@ def _raw(run: RunResult) -> dict[str, Any]:
     }
 
 
-def _front(groups: Sequence[Group]) -> dict[str, Any]:
+def _front(groups: Sequence[Group], exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     runs = [_run(group, entry) for group in groups for entry in group.entries]
     return {
         "headlines": [(group, headline(group)) for group in groups],
         "games": list(dict.fromkeys(group.game for group in groups)),
         "sections": list(dict.fromkeys(group.section for group in groups)),
         "chapters": fill_chapters(groups),
-        "exhibits": list(list_exhibits(groups)),
+        "exhibits": exhibits,
         "runs": runs,
         "phases": list(dict.fromkeys(phase for run in runs for phase in run["entry"].run.seconds)),
     }

@@ -6,8 +6,9 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
+from evade.errors import UnreadableFile
 from evade.evidence.figures.inspection import plot_draws, plot_maps, plot_prior, plot_sigmas
-from evade.evidence.report.groups import Group
+from evade.evidence.report.groups import Entry, Group
 from evade.evidence.results.inspection import Inspection, read_inspection
 
 
@@ -23,19 +24,33 @@ class Exhibit:
     plot: Callable[[], Figure]
 
 
-def list_exhibits(groups: Sequence[Group]) -> Iterator[Exhibit]:
+def list_exhibits(groups: Sequence[Group], skip: Callable[[str], None] | None = None) -> Iterator[Exhibit]:
     """The figures of the first run of each group that has an inspection; runs without event layers have none.
 
+    Args:
+        groups: all runs of the report.
+        skip: is told of each inspection that is damaged, which is then left out; None to raise instead.
+
     Raises:
-        UnreadableFile: an inspection is damaged.
+        UnreadableFile: an inspection is damaged, and `skip` is None.
     """
     for group in groups:
-        entry = next((entry for entry in group.entries if entry.run.folder.inspection.exists()), None)
-        if entry is None:
-            continue
-        inspection = read_inspection(entry.run.folder.inspection)
-        for name, title, plot in _figures_of(inspection):
-            yield Exhibit(entry.name, title, f"figures/{entry.key}-{name}.svg", plot)
+        entry, inspection = _find_inspection(group, skip)
+        if entry is not None and inspection is not None:
+            for name, title, plot in _figures_of(inspection):
+                yield Exhibit(entry.name, title, f"figures/{entry.key}-{name}.svg", plot)
+
+
+def _find_inspection(group: Group, skip: Callable[[str], None] | None) -> tuple[Entry, Inspection] | tuple[None, None]:
+    for entry in group.entries:
+        if entry.run.folder.has(entry.run.folder.inspection):
+            try:
+                return entry, read_inspection(entry.run.folder.inspection)
+            except UnreadableFile as error:
+                if skip is None:
+                    raise
+                skip(f"{error} Its figures are left out of the report.")
+    return None, None
 
 
 def _figures_of(inspection: Inspection) -> Iterator[tuple[str, str, Callable[[], Figure]]]:

@@ -1,15 +1,18 @@
 """Verify a report: recompute every number and figure from the run folders and compare with the pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from matplotlib.figure import Figure
+
 from evade.errors import ReportError, UnreadableFile
 from evade.evidence.figures import save_figure
 from evade.evidence.report.build import plot_figures, render_pages
-from evade.evidence.report.groups import Group, arrange
+from evade.evidence.report.groups import arrange
+from evade.evidence.report.inspections import list_exhibits
 from evade.evidence.results import RunResult
 from evade.guarded import read_regular
 
@@ -69,11 +72,13 @@ def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
 
     Raises:
         ReportError: something differs or is missing; the message lists it.
+        UnreadableFile: the numbers of a figure are damaged.
     """
     groups = arrange(runs)
     count = 0
     differences: list[str] = []
-    for name, data in render_pages(groups).items():
+    exhibits = list(list_exhibits(groups))
+    for name, data in render_pages(groups, exhibits).items():
         written = _read(folder / name)
         if name.endswith(".json"):
             differences += [f"{name} has other episodes or metrics"] if written != data else []
@@ -84,7 +89,7 @@ def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
             different = [f"{name} has other text, counts or settings"]
         differences += different
         count += len(expected)
-    differences += _compare_figures(groups, folder)
+    differences += _compare_figures(plot_figures(groups, exhibits), folder)
     if differences:
         listed = "; ".join(differences[:SHOWN_DIFFERENCES])
         number = f"{len(differences)} difference{'' if len(differences) == 1 else 's'}"
@@ -95,11 +100,11 @@ def verify_report(runs: Sequence[RunResult], folder: Path) -> int:
     return count
 
 
-def _compare_figures(groups: Sequence[Group], folder: Path) -> list[str]:
+def _compare_figures(figures: Mapping[str, Figure], folder: Path) -> list[str]:
     with TemporaryDirectory() as temporary:
         return [
             f"{name} is another figure"
-            for name, figure in plot_figures(groups).items()
+            for name, figure in figures.items()
             if save_figure(figure, Path(temporary, name)).read_bytes() != _read(folder / name)
         ]
 

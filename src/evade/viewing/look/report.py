@@ -42,10 +42,12 @@ class MemoryReport:
         from evade.evidence.figures.style import house_style
         from evade.evidence.report.build import plot_figures, render_pages, videos
         from evade.evidence.report.groups import arrange
+        from evade.evidence.report.inspections import list_exhibits
 
         groups = arrange([read_run(self._path)])
-        files = render_pages(groups)
-        for name, figure in plot_figures(groups).items():
+        exhibits = list(list_exhibits(groups))
+        files = render_pages(groups, exhibits)
+        for name, figure in plot_figures(groups, exhibits).items():
             buffer = io.BytesIO()
             with house_style():
                 figure.savefig(buffer, format=name.rpartition(".")[2])

@@ -1,6 +1,7 @@
 """A run folder that is looked at: what is loaded of it, and whether there is something newer. Nothing is written."""
 
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 
 from evade.envs import names
@@ -20,10 +21,12 @@ class RunSource:
 
     Args:
         path: the run's folder.
+        allow_import: modules that the run's game may import, as in `load_run`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, allow_import: Collection[str] = ()) -> None:
         self.folder = RunFolder(path)
+        self._allow_import = allow_import
         self.run: LoadedRun
         self.posterior: Posterior
         self.film: Film
@@ -62,7 +65,7 @@ class RunSource:
         """The newest usable checkpoint, and whether it is the newest of all."""
         with warnings.catch_warnings(record=True) as skipped:
             warnings.simplefilter("always")
-            run = load_run(self.folder.path)
+            run = load_run(self.folder.path, self._allow_import)
         return run, not skipped
 
     def _take(self, run: LoadedRun, is_newest: bool) -> None:

@@ -87,7 +87,7 @@ def test_the_counts_of_an_iteration_are_exact(trained):
     assert steps[1, "improve"] == steps[2, "improve"] == 4
     loaded = load_run(trained)
     assert loaded.draw.keys() <= dict(loaded.world_model.named_modules()).keys()
-    assert len(loaded.draw) == 7
+    assert len(loaded.draw) == 8
 
 
 def test_every_logged_number_is_explained(trained):

@@ -102,7 +102,7 @@ def test_mistakes_are_named(run, replay):
         ({"channel": 8}, "Invalid channel = 8: must be 0 to 7 in this network"),
         ({"channel": -1}, "Invalid channel = -1"),
         ({"frame": replay.size}, f"Invalid frame = {replay.size}: must be 0 to {replay.size - 1}"),
-        ({"num_draws": 1}, "Invalid draws = 1: must be at least 2"),
+        ({"num_draws": 1}, "Invalid draws = 1: must be 2 to 1024"),
     ):
         with pytest.raises(ConfigError) as caught:
             inspect_run(run, replay, **options)

@@ -7,6 +7,7 @@ import pytest
 from evade.errors import UnreadableFile
 from evade.evidence.results import inspection as module
 from evade.evidence.results.inspection import read_inspection, write_inspection
+from evade.runs.documents import CHECKSUM, checksum
 from inspections import make_inspection
 
 
@@ -19,6 +20,25 @@ def equal(one, other):
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(equal, one, other))
     return one == other
+
+
+def forge(path, document):
+    """Write another document with a checksum that fits it."""
+    rest = {name: value for name, value in document.items() if name != CHECKSUM}
+    path.write_text(json.dumps(rest | {CHECKSUM: checksum(rest)}))
+
+
+def test_a_number_changed_without_its_checksum_is_refused(tmp_path):
+    path = tmp_path / "inspection.json"
+    write_inspection(path, make_inspection())
+    document = json.loads(path.read_text())
+    document["mean"][0] += 1
+    path.write_text(json.dumps(document))
+    with pytest.raises(UnreadableFile, match="changed after it was written: its checksum differs"):
+        read_inspection(path)
+    del document[CHECKSUM]  # as an earlier version wrote it
+    path.write_text(json.dumps(document))
+    assert read_inspection(path).mean[0] == np.float32(document["mean"][0])
 
 
 @pytest.mark.parametrize("with_prior", [True, False])
@@ -45,7 +65,7 @@ def test_what_is_written_is_read_back_exactly(tmp_path, with_prior):
 def test_another_document_is_refused(tmp_path, change, said):
     path = tmp_path / "inspection.json"
     write_inspection(path, make_inspection())
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    forge(path, json.loads(path.read_text()) | change)
     with pytest.raises(UnreadableFile, match="is not an inspection") as caught:
         read_inspection(path)
     assert said in str(caught.value)
@@ -64,7 +84,7 @@ def test_an_image_that_does_not_fit_its_blocks_is_refused(tmp_path, change, said
     write_inspection(path, make_inspection())
     document = json.loads(path.read_text())
     document["sigmas"][0] |= change
-    path.write_text(json.dumps(document))
+    forge(path, document)
     with pytest.raises(UnreadableFile, match=said):
         read_inspection(path)
 
@@ -77,5 +97,5 @@ def test_a_file_that_is_missing_too_large_or_not_json_is_refused(tmp_path, monke
     with pytest.raises(UnreadableFile, match="is not an inspection"):
         read_inspection(path)
     monkeypatch.setattr(module, "MAX_BYTES", 5)
-    with pytest.raises(UnreadableFile, match="is larger than 5 bytes"):
+    with pytest.raises(UnreadableFile, match="has 6 bytes; at most 5 are expected"):
         read_inspection(path)

@@ -47,12 +47,8 @@ def build_line(rng, sandbox):
         ],
         "resume": ["resume", rng.choice((path, run)), rng.choice(TRAIN_FLAGS), number, "--learner.clip", "0.7"],
         "evaluate": [
-            "evaluate",
-            where,
-            "--episodes",
-            rng.choice(("0", "1", "-1", "x")),
-            rng.choice(("--seed", "--temperature")),
-            number,
+            *("evaluate", where, "--episodes", rng.choice(("0", "1", "-1", "x"))),
+            *(rng.choice(("--seed", "--temperature")), number),
         ],
         "runs": ["runs", path],
         "compare": [
@@ -67,38 +63,8 @@ def build_line(rng, sandbox):
         "explain": ["explain", rng.choice(("smoke", "x")), "evade", "--no-measure", "--game", game],
         "paper": ["paper", "--table", rng.choice(("games", "x", number)), "--resamples", "10", "--seed", number],
         "posterior": ["posterior", rng.choice((path, run)), "--updates", "0", "--seed", number],
-        # A port that cannot be, so that no line serves a page.
-        "look": [
-            "look",
-            rng.choice((path, run)),
-            "--no-browser",
-            "--port",
-            rng.choice(("-1", "65536", "x", "", "1e9")),
-        ],
-        "figures": [
-            "figures",
-            where,
-            "-o",
-            output,
-            rng.choice(("--draw", "--draws", "--channel", "--frame")),
-            rng.choice(("-2", "0", "x", "999999", "")),
-        ],
-        "futures": [
-            "futures",
-            where,
-            "--to",
-            output,
-            rng.choice(("--count", "--steps", "--seed")),
-            number,
-        ],
-        "sweep": rng.choice(
-            (
-                ["sweep", "status", path],
-                ["sweep", rng.choice((path, where)), "--runs-dir", fresh],
-                ["sweep", "--preset", "smoke", "--games", game, "--seeds", number, "--runs-dir", fresh],
-                ["sweep", "--preset", "smoke", "--set", f"learner.clip={number}", "--jobs", number, "--runs-dir", path],
-            )
-        ),
+        **_lines_that_look(rng, run, path, where, output, number),
+        "sweep": rng.choice(_lines_that_sweep(rng, path, where, fresh, game, number)),
         "report": ["report", where, "-o", output, *rng.choice(((), ("--verify",)))],
         "benchmark": ["benchmark", "--threads", number, "--repeats", rng.choice(("0", "-1"))],
     }
@@ -109,6 +75,29 @@ def build_line(rng, sandbox):
         del words[rng.randrange(len(words))]
     # Last, so that no sweep ever starts.
     return [*words, "--no-measure", "--dry-run"] if "sweep" in words and "status" not in words else words
+
+
+def _lines_that_look(rng, run, path, where, output, number):
+    """Commands that load a run and show it."""
+    # A port that cannot be, so that no line serves a page.
+    port = ["--no-browser", "--port"]
+    draws, values = ("--draw", "--draws", "--channel", "--frame"), ("-2", "0", "x", "999999", "")
+    return {
+        "look": ["look", rng.choice((path, run)), *port, rng.choice(("-1", "65536", "x", "", "1e9"))],
+        "figures": ["figures", where, "-o", output, rng.choice(draws), rng.choice(values)],
+        "futures": ["futures", where, "--to", output, rng.choice(("--count", "--steps", "--seed")), number],
+    }
+
+
+def _lines_that_sweep(rng, path, where, fresh, game, number):
+    """Sweeps; `build_line` lets none of them start."""
+    smoke = ["sweep", "--preset", "smoke"]
+    return (
+        ["sweep", "status", path],
+        ["sweep", rng.choice((path, where)), "--runs-dir", fresh],
+        [*smoke, "--games", game, "--seeds", number, "--runs-dir", fresh],
+        [*smoke, "--set", f"learner.clip={number}", "--jobs", number, "--runs-dir", path],
+    )
 
 
 def attack(victim, tally, cases, seed):

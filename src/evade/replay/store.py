@@ -19,6 +19,7 @@ from evade.guarded import read_regular
 from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.distinct import DistinctGroups, frame_keys
+from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
 
 
@@ -146,27 +147,11 @@ class Replay:
 
     def statistics(self) -> Statistics:
         """Properties of all frames collected so far."""
-        reward_excess, end_excess = self._measure_excess()
-        return Statistics(self._is_single.clone(), reward_excess, end_excess)
-
-    def _measure_excess(self) -> tuple[Tensor, Tensor]:
-        """How much more often `batch` samples each reward `[R]`, and ends, than they happen; both as logs."""
-        windows, share = self._fit_windows, self.config.eventful_share
-        classes = torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
-        if len(windows) == 0 or not self._eventful or share == 0:
-            return torch.zeros(len(classes)), torch.zeros(())
-        uniform, uniform_ends = self._measure_rates(windows, classes)
-        eventful = [self._measure_rates(kind, classes) for kind in self._eventful.values()]
-        sampled = (1 - share) * uniform + share * torch.stack([rates for rates, _ in eventful]).mean(0)
-        sampled_ends = (1 - share) * uniform_ends + share * torch.stack([ends for _, ends in eventful]).mean()
-        excess = torch.where(uniform > 0, sampled / uniform, 1.0).log()
-        end_excess = sampled_ends.logit() - uniform_ends.logit() if 0 < uniform_ends < 1 else torch.zeros(())
-        return excess.float(), end_excess.float()
-
-    def _measure_rates(self, windows: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-        """The share of each reward `[R]`, and of ends, in what comes after some windows."""
+        windows, classes = self._fit_windows, torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
-        return (reward.unsqueeze(1) == classes).double().mean(0), ends.double().mean()
+        kinds = [torch.isin(windows, kind) for kind in self._eventful.values()]
+        excess = measure_excess(reward, ends, kinds, classes, self.config.eventful_share)
+        return Statistics(self._is_single.clone(), *excess)
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
         begin, end = self.size, self.size + len(chunk.frame)

@@ -31,7 +31,7 @@ def write_report(runs: Sequence[RunResult], folder: Path, skip: Callable[[str], 
     Args:
         runs: what it is about.
         folder: of the report.
-        skip: is told of what is left out: videos and figures whose files are damaged or absent. None to say nothing
+        skip: is called for what is left out: videos and figures whose files are damaged or absent. None to say nothing
             of absent ones and to raise for damaged ones.
 
     Raises:

@@ -29,7 +29,7 @@ def list_exhibits(groups: Sequence[Group], skip: Callable[[str], None] | None = 
 
     Args:
         groups: all runs of the report.
-        skip: is told of each inspection that is damaged, which is then left out; None to raise instead.
+        skip: is called for each inspection that is damaged, which is then left out; None to raise instead.
 
     Raises:
         UnreadableFile: an inspection is damaged, and `skip` is None.

@@ -136,3 +136,10 @@ def test_a_draw_of_another_network_is_refused(make_state):
     tensors["draw"][name] = tensors["draw"][name].flatten()
     with pytest.raises(RunError, match=f"draw: {name} is float32"):
         make_state().restore(tensors, state.values())
+
+
+@pytest.mark.parametrize("values", [7, None, [1, 2], "parts"])
+def test_parts_that_are_no_values_by_name_are_refused(make_state, values):
+    state = make_state()
+    with pytest.raises(RunError, match=r"another version of evade made it.*its parts are .* instead of values by name"):
+        state.restore(state.tensors(), values)

@@ -176,7 +176,9 @@ class TrainState:
             RunError: they are not those of a run with these settings; the message names the part and the tensor.
         """
         parts = self.parts()
-        if not isinstance(values, dict) or not tensors.keys() <= parts.keys() == values.keys():
+        if not isinstance(values, dict):
+            raise _other_version(f"its parts are {values!r:.100} instead of values by name")
+        if not tensors.keys() <= parts.keys() == values.keys():
             raise _other_version(f"it has the parts {', '.join(sorted({*tensors, *values})):.200}")
         for name, part in parts.items():
             try:

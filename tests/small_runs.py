@@ -2,10 +2,19 @@
 
 from dataclasses import replace
 
+import torch
+
 from evade.config.presets import build_config
 from evade.runs.folder import RunFolder
 from evade.training.phases import collect_real_experience, draw_from_posterior, fit_world_model
 from evade.training.run import Run
+
+
+def never_end(model):
+    """Make a model's dreams endless."""
+    with torch.no_grad():
+        model.local_heads.end.bias.fill_(-1e4)
+        model.local_heads.no_object[-1] = -1e4
 
 
 def make_small_run(path, variant="evade", *, prior_scale=0.0, game="minatar/breakout", sticky=0.0, chance=False):

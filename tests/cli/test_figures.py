@@ -19,8 +19,8 @@ def test_figures_and_gifs_are_written_and_the_run_is_not_changed(folder, tmp_pat
     printed = capsys.readouterr().out.split()
     assert sorted(printed) == sorted(str(path) for path in (tmp_path / "out").iterdir())
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"maps-up-stage-1-weighting.png", "draws.svg", "sigma.png", "dream.gif", "draws.gif"} <= names
-    svg = (tmp_path / "out" / "maps-up-stage-2-weighting.svg").read_text()
+    assert {"maps-local-convolution-1-weighting.png", "draws.svg", "sigma.png", "dream.gif", "draws.gif"} <= names
+    svg = (tmp_path / "out" / "maps-local-convolution-2-weighting.svg").read_text()
     assert "channel 2" in svg
     assert "draw 3" in svg
     with Image.open(tmp_path / "out" / "draws.gif") as film:

@@ -17,7 +17,7 @@ def test_the_programs_on_the_page_run_as_they_stand(tmp_path, capsys):
     for program in programs[:3]:  # the last one needs Stable-Baselines3
         assert "runs/quick/minatar-breakout/evade/seed-0" in program
         exec(program.replace("runs/quick/minatar-breakout/evade/seed-0", str(folder)), {})  # noqa: S102
-    assert "reward_path.events.up0.translation (8, 3, 3) (8, 3, 3)" in capsys.readouterr().out
+    assert "local_heads.events.local1.translation (8, 10, 10) (8, 10, 10)" in capsys.readouterr().out
     compile(programs[3], "the page", "exec")
 
 

@@ -31,6 +31,13 @@ def test_values_match_t2t_simple_once_its_end_flags_are_shifted():
     goldens.close(normalise(result.advantage), golden["out/advantage_normalized"], 1e-5)
 
 
+def test_small_advantages_stay_small_with_a_floor():
+    small, large = torch.tensor([[0.01], [-0.01]]), torch.tensor([[3.0], [1.0]])
+    torch.testing.assert_close(normalise(small), torch.tensor([[1.0], [-1.0]]))
+    torch.testing.assert_close(normalise(small, floor=0.1), torch.tensor([[0.1], [-0.1]]))
+    torch.testing.assert_close(normalise(large, floor=0.1), torch.tensor([[1.0], [-1.0]]))
+
+
 def test_lambda_one_is_the_discounted_return():
     reward = torch.tensor([[1.0], [2.0], [3.0]])
     value = torch.tensor([[5.0], [6.0], [7.0]])

@@ -11,7 +11,7 @@ from evade.dreams.env import DreamEnv
 from evade.errors import ConfigError, RunError, ShapeError
 from evade.layers import draw, hold, use_mean
 from evade.world_models.feature_maps import capture, event_map_names
-from small_runs import make_small_run
+from small_runs import make_small_run, never_end
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,7 @@ def folder(tmp_path_factory):
 def run(folder):
     """That run; its dreams never end, so that they can be compared with a `DreamEnv` step by step."""
     loaded = evade.load(folder)
-    with torch.no_grad():
-        loaded.world_model.end_head.output.bias.fill_(-1e4)
+    never_end(loaded.world_model)
     return loaded
 
 
@@ -121,7 +120,7 @@ def test_rewards_are_the_models_under_the_mean_and_each_draw(run, start):
 
 def test_maps_are_the_captured_maps(run, start):
     found = run.maps(start, 2, draw=5)
-    names = [name for name in event_map_names(run.world_model) if name.startswith("reward_path.")]
+    names = [name for name in event_map_names(run.world_model) if name.startswith("local_heads.")]
     with (
         hold(run.world_model, run.sample_draw(5)),
         capture(run.world_model, names) as captured,
@@ -131,8 +130,8 @@ def test_maps_are_the_captured_maps(run, start):
     for name, maps in found.items():
         assert np.array_equal(maps.before, captured[f"{name}.before"][0].numpy())
         assert np.array_equal(maps.after, captured[f"{name}.after"][0].numpy())
-    translation = found["reward_path.events.up0.translation"]
-    mean = run.maps(start, 2, draw="mean")["reward_path.events.up0.translation"]
+    translation = found["local_heads.events.local1.translation"]
+    mean = run.maps(start, 2, draw="mean")["local_heads.events.local1.translation"]
     assert np.array_equal(translation.before, mean.before)
     assert not np.array_equal(translation.after, mean.after)
 

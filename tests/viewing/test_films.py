@@ -17,7 +17,7 @@ from evade.viewing.panels import captioned, compare_strip, draws_strip, panel_fa
 from evade.viewing.videos import write_video
 from fake_worlds import PerfectModel, ScriptedPolicy
 from reading_videos import read_video
-from small_runs import make_small_run
+from small_runs import make_small_run, never_end
 
 ACTIONS = [1, 1, 2, 0, 2, 2, 1, 0] * 20
 
@@ -90,8 +90,7 @@ def test_a_film_survives_encoding(run, tmp_path):
 
 def test_the_film_of_draws_shows_the_dreams_of_each_draw_and_their_distance_from_the_mean(tmp_path):
     run = evade.load(make_small_run(tmp_path, prior_scale=0.3))
-    with torch.no_grad():
-        run.world_model.end_head.output.bias.fill_(-1e4)
+    never_end(run.world_model)
     run = replace(run, policy=ScriptedPolicy([0, *ACTIONS], 3))
     start = run.read_replay().observation(40)
     filmed = list(film_draws(run, start))

@@ -36,12 +36,12 @@ def test_rewards_and_action_are_the_models(run, replay, inspection):
 
 def test_changes_are_the_captured_maps_of_the_channel_that_changes_most(run, replay, inspection):
     maps = run.maps(replay.observation(17), inspection.action, 2)
-    names = [(stage, layer) for stage in ("up0", "up1") for layer in ("translation", "weighting", "interaction")]
+    names = [(stage, layer) for stage in ("local1", "local2") for layer in ("translation", "weighting", "interaction")]
     found = {(change.stage, change.layer, change.is_largest): change for change in inspection.changes}
     for stage, layer in names:
-        before, after = maps[f"reward_path.events.{stage}.{layer}"]
+        before, after = maps[f"local_heads.events.{stage}.{layer}"]
         most = max(range(8), key=lambda channel: np.abs(after[channel] - before[channel]).mean())
-        shown_stage = f"up stage {int(stage[2]) + 1}"
+        shown_stage = f"local convolution {stage[5]}"
         for channel, is_largest in {most: True, 1: most == 1}.items():
             change = found[shown_stage, layer, is_largest]
             assert (change.channel, change.num_channels) == (channel, 8)
@@ -54,13 +54,13 @@ def test_every_sigma_is_shown_where_it_belongs(run, inspection):
     layers = noisy_layers(run.world_model)
     shown = {image.title: image for image in inspection.sigmas}
     assert len(shown) == len(layers) - 1 == 7
-    translation = layers["reward_path.events.up0.translation"].sigma.detach().abs().numpy()
-    assert np.array_equal(shown["translation, up stage 1"].values, translation)
-    assert shown["weighting, up stage 2"].values.shape == (1, 8)
-    last = layers["reward_path.last_convolution"].sigma.detach().abs().numpy()
+    translation = layers["local_heads.events.local1.translation"].sigma.detach().abs().numpy()
+    assert np.array_equal(shown["translation, local convolution 1"].values, translation)
+    assert shown["weighting, local convolution 2"].values.shape == (1, 8)
+    last = layers["local_heads.last_convolution"].sigma.detach().abs().numpy()
     image = shown["last convolution"]
     rows, columns = image.block
-    assert (image.rows, image.columns) == ("input channel", "output channel")
+    assert (image.rows, image.columns) == ("output channel", "input channel")
     for i, j in ((0, 0), (2, 5), (7, 7)):
         block = image.values[rows * i : rows * (i + 1), columns * j : columns * (j + 1)]
         assert np.array_equal(block, last[i, j])
@@ -113,7 +113,10 @@ def test_an_ablation_shows_its_layer_and_simple_has_nothing_to_show(tmp_path):
     weighting = evade.load(make_small_run(tmp_path / "weighting", "weighting"))
     inspection = inspect_run(weighting, weighting.read_replay(), draw="mean")
     assert {change.layer for change in inspection.changes} == {"weighting"}
-    assert [image.title for image in inspection.sigmas] == ["weighting, up stage 1", "weighting, up stage 2"]
+    assert [image.title for image in inspection.sigmas] == [
+        "weighting, local convolution 1",
+        "weighting, local convolution 2",
+    ]
     assert (inspection.prior_sigmas, inspection.draw) == ((), "mean model")
     simple = evade.load(make_small_run(tmp_path / "simple", "simple"))
     with pytest.raises(RunError, match="its variant 'simple' has no event layers"):

@@ -10,9 +10,15 @@ from evade.world_models.event_prior import EventPrior
 CHANNELS, SIZE, ACTIONS = 2, (4, 5), 3
 
 
-def prior(layers=EVADE, scale=0.3, patience=0.5):
+def prior(layers=EVADE, scale=0.3, patience=0.5, optimism=0.0):
     return EventPrior(
-        layers, channels=CHANNELS, frame_size=SIZE, num_actions=ACTIONS, scale=scale, patience=patience
+        layers,
+        channels=CHANNELS,
+        frame_size=SIZE,
+        num_actions=ACTIONS,
+        scale=scale,
+        patience=patience,
+        optimism=optimism,
     ).eval()
 
 
@@ -53,6 +59,24 @@ def test_two_objects_meet_within_one_cell_and_not_further():
     assert interaction.find_events(MEETING, TAKEN, EMPTY).sum() == 4, "in the present frame, under the action"
     other = interaction.find_events(MEETING, OTHER, EMPTY)
     assert (other * interaction.find_events(MEETING, TAKEN, EMPTY)).sum() == 0, "another action is another event"
+
+
+def test_optimism_is_the_mean_over_draws_in_units_of_sigma():
+    """With a small scale, tanh is the identity: n unknown events promise n times the optimism."""
+    model = prior(("weighting",), scale=1e-3, patience=1.0, optimism=0.5)
+    model.sigma.mul_(1e-2)
+    now, then = frame((0, 1, 1)), frame((0, 1, 2), (1, 3, 3))
+    rewards = []
+    for seed in range(4000):
+        draw(model, torch.Generator().manual_seed(seed))
+        rewards.append(model(now, ACTION, then).item())
+    rewards = torch.tensor(rewards) / 1e-5
+    assert abs(rewards.mean() - 3 * 0.5) < 4 * 3**0.5 / 4000**0.5
+    assert abs(rewards.std() - 3**0.5) < 0.1
+    for _ in range(200):
+        model.observe(now, ACTION, then, then, UNPAID)
+    draw(model, torch.Generator().manual_seed(0))
+    assert abs(model(now, ACTION, then).item()) < 0.05 * 1e-3, "what was seen often promises nothing"
 
 
 def test_the_spread_over_draws_is_the_closed_form_until_tanh_bends():

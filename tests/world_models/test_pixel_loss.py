@@ -154,3 +154,17 @@ def test_the_loss_compiles_whole():
         assert torch.equal(frames, predict_pixels(features, head, 2))
     for ours, plain in zip(actual, expected, strict=True):
         torch.testing.assert_close(ours, plain)
+
+
+@pytest.mark.parametrize("cutoff", [0.0, 0.03])
+def test_two_values_give_the_loss_and_gradients_of_a_softmax_over_them(cutoff):
+    features, head, frame = example(levels=2, channels=3)
+    loss = compute_pixel_loss(features, head, frame, cutoff)
+    plain = plain_loss(features, head, frame, cutoff)
+    torch.testing.assert_close(loss, plain)
+    for one, other in zip(
+        torch.autograd.grad(loss, [features, head.weight, head.bias]),
+        torch.autograd.grad(plain, [features, head.weight, head.bias]),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-7)

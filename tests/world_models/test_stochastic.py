@@ -13,6 +13,7 @@ from evade.records import Sequences, Transitions
 from evade.vocabulary.variants import EVADE
 from evade.world_models.bits import BitPredictor, sign, to_bits, to_symbols
 from evade.world_models.build import build_fitter, build_world_model
+from evade.world_models.frame_network import Output
 from evade.world_models.settings import BitsConfig, FitConfig, RewardPathConfig, StochasticDiscreteConfig
 
 GAME = GameSpec(channels=2, height=6, width=5, levels=2, num_actions=3, lowest_reward=0)
@@ -162,12 +163,13 @@ def test_shares_grow_with_the_updates_as_in_t2t_simple():
         model.num_updates.fill_(updates)
         assert model._grown(40_000).item() == pytest.approx(share)
     model.train()
-    features, truth = torch.randn(4000, 8, 6, 5), torch.full((4000, 2, 6, 5), 7, dtype=torch.uint8)
+    output = Output(torch.randn(4000, 8, 6, 5), torch.zeros(4000, 3), None)
+    truth = torch.full((4000, 2, 6, 5), 7, dtype=torch.uint8)
     observation = truth.unsqueeze(1)
     # T2T SimPLe: 1e-4 at first, 0.26 after 10,000 updates, 0.5 after 20,000, always after 40,000.
     for updates, probability in ((0, 1e-4), (10_000, 0.2575), (20_000, 0.505), (40_000, 1.0)):
         model.num_updates.fill_(updates)
-        own = (model._choose_frame(features, observation, truth) != truth).flatten(1).any(1)
+        own = (model._choose_frame(output, observation, truth) != truth).flatten(1).any(1)
         assert own.float().mean().item() == pytest.approx(probability, abs=5 * math.sqrt(0.25 / 4000))
 
 

@@ -70,10 +70,16 @@ class PlainWorldModel(nn.Module):
             )
             for events, stage, skip, convolution in paired:
                 reward_map = self._up(events(reward_map), skip, embedded_action, stage, convolution)
-        frame = F.linear(x.permute(0, 2, 3, 1), net.frame_head.weight, net.frame_head.bias)
-        end = None if net.end_head is None else net.end_head(bottleneck, x).squeeze(1)
-        reward = net.reward_head(bottleneck, reward_map)
-        return Logits(frame.view(*frame.shape[:-1], net.channels, net.levels), reward, end)
+        flat = net.frame_head(x.permute(0, 2, 3, 1))
+        frame = flat.view(*flat.shape[:-1], net.channels, net.levels)
+        if net.local_heads is not None:
+            is_on = frame.detach().softmax(-1)[..., 1].permute(0, 3, 1, 2)
+            reward, end = net.local_heads(observation, is_on, embedded_action)
+        else:
+            assert net.reward_head is not None
+            reward = net.reward_head(bottleneck, reward_map)
+            end = None if net.end_head is None else net.end_head(bottleneck, x).squeeze(1)
+        return Logits(frame, reward, end)
 
     def compute_loss(self, batch: Transitions) -> Loss:
         """The sum of the clipped cross-entropies; the only metric is the loss."""

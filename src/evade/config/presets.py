@@ -98,9 +98,8 @@ _GRID_NETWORK: dict[str, Any] = {
     "standardise": False,
     "keeps_objects": True,
     "predicts_end": True,
-    "pools_max": True,
     "corrects_rates": True,
-    "reward": RewardPathConfig(estimate="expected", prior_scale=0.3),
+    "reward": RewardPathConfig(estimate="expected", prior_scale=0.3, prior_optimism=0.5),
     "fit": FitConfig(
         dropout=0.0,
         middle_dropout=0.0,
@@ -109,16 +108,20 @@ _GRID_NETWORK: dict[str, Any] = {
         optimiser="adam",
         learning_rate=0.06,
         warmup_updates=100,
+        head_decay=1.0,
     ),
 }
 """What both world models of small grids share."""
 
-GRID_MODEL = DeterministicConfig(**_GRID_NETWORK, seen_frames=6, clocks=True, surprises=True, flips=True)
-"""The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md and
-docs/decisions/0012-chance-and-timers.md)."""
+GRID_MODEL = DeterministicConfig(
+    **_GRID_NETWORK, seen_frames=6, clocks=True, surprises=True, flips=True, local_heads=True
+)
+"""The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md,
+docs/decisions/0012-chance-and-timers.md and docs/decisions/0013-local-heads.md)."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
     **_GRID_NETWORK,
+    pools_max=True,
     memory_channels=0,
     bits=BitsConfig(
         count=8,
@@ -160,7 +163,9 @@ def _minatar(game: str) -> RunConfig:
         replay=ReplayConfig(batch_size=64, eventful_share=0.125, distinct_share=0.25, holdout=0.0, pads_starts=True),
         world_model=GRID_MODEL,
         policy=GRID_POLICY,
-        learner=PPOConfig(entropy_coefficient=0.02, epochs=2, minibatch_times=4, learning_rate=1e-3),
+        learner=PPOConfig(
+            entropy_coefficient=0.02, epochs=2, minibatch_times=4, learning_rate=1e-3, advantage_floor=0.1
+        ),
         collect=CollectConfig(num_envs=16, improves_policy=False, num_slices=10),
         dream=DreamConfig(
             num_envs=256, horizon=20, starts_from="all", starts_by="distinct", first_starts_at_reset=False
@@ -201,6 +206,8 @@ def _for_pictures(model: DeterministicConfig) -> DeterministicConfig:
         clocks=False,
         surprises=False,
         flips=False,
+        local_heads=False,
+        pools_max=True,
         reward=replace(model.reward, prior_scale=0.0),
     )
 

@@ -22,13 +22,17 @@ class TensorFlowAdam(torch.optim.Adam):
     updates from small gradients smaller.
 
     Args:
-        parameters: to train.
+        parameters: to train; or groups of them, as torch takes them. In a group with a `decay`, each update multiplies
+            the parameters by 1 - learning rate * decay (decoupled weight decay, Loshchilov and Hutter 2019).
         learning_rate: the step size; with a schedule, of the first update.
         schedule: the learning rate by the number of updates so far; constant if None.
     """
 
     def __init__(
-        self, parameters: Iterable[nn.Parameter], learning_rate: float, schedule: Schedule | None = None
+        self,
+        parameters: Iterable[nn.Parameter] | Iterable[dict[str, Any]],
+        learning_rate: float,
+        schedule: Schedule | None = None,
     ) -> None:
         super().__init__(parameters, lr=learning_rate, betas=BETAS, eps=EPSILON, fused=True)
         self.schedule = schedule
@@ -43,3 +47,7 @@ class TensorFlowAdam(torch.optim.Adam):
             group["num_updates"] += 1
             group["eps"] = EPSILON / math.sqrt(1 - BETAS[1] ** group["num_updates"])
         super().step(closure)
+        with torch.no_grad():
+            for group in self.param_groups:
+                if "decay" in group:
+                    torch._foreach_mul_(group["params"], 1 - group["lr"] * group["decay"])

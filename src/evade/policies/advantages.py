@@ -50,7 +50,12 @@ def compute_advantages(
     return Advantages(advantage, advantage + value)
 
 
-def normalise(advantage: Tensor) -> Tensor:
-    """Scale to mean 0 and standard deviation 1 over the whole rollout."""
+def normalise(advantage: Tensor, floor: float = 0.0) -> Tensor:
+    """Scale to mean 0 and standard deviation 1 over the whole rollout.
+
+    Args:
+        advantage: `[T, N]`.
+        floor: the divisor is at least this, so that advantages that are all small stay small.
+    """
     deviation, mean = torch.std_mean(advantage, correction=0)
-    return (advantage - mean) / (deviation + 1e-8)
+    return (advantage - mean) / (deviation + 1e-8).clamp_min(floor)

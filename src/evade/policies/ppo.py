@@ -113,7 +113,11 @@ def improve(
         gae_lambda=config.gae_lambda,
     )
     whole = Minibatch(
-        rollout.observation, rollout.action, rollout.log_prob, normalise(estimate.advantage), estimate.returns
+        rollout.observation,
+        rollout.action,
+        rollout.log_prob,
+        normalise(estimate.advantage, config.advantage_floor),
+        estimate.returns,
     )
     updates = []
     for times in minibatch_times(len(rollout.action), config, generator):

@@ -1,10 +1,10 @@
 """Settings of policies and of the learners that improve them, one class for each kind. No torch here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from evade.checks import at_least_one, finite_not_negative, finite_positive, require, require_choice, require_fields
-from evade.kinds import KindSettings
+from evade.kinds import ADDED_LATER, KindSettings
 
 
 class PolicyConfig(KindSettings, family="policy"):
@@ -93,12 +93,16 @@ class PPOConfig(LearnerConfig, kind="ppo"):
     """Adam's learning rate, in dreams and in the game. T2T SimPLe: 1e-4, constant."""
     max_gradient_norm: float = 0.5
     """Gradients are scaled down to this global norm. T2T SimPLe: 0.5."""
+    advantage_floor: float = field(default=0.0, metadata=ADDED_LATER)
+    """Advantages are divided by their standard deviation over the rollout, or by this if it is larger, in points. T2T
+    SimPLe: 0. Ours on grids: where hardly anything pays, dividing by the deviation alone turns noise into certainty
+    (docs/decisions/0013-local-heads.md); DreamerV3 has such a floor for its returns."""
 
     def __post_init__(self) -> None:
         require_fields(self, "learner", "epochs minibatch_times", at_least_one, "must be at least 1")
         require_fields(self, "learner", "discount gae_lambda", lambda x: 0 <= x <= 1, "must lie between 0 and 1")
         require(0 < self.clip < 1, "learner.clip", self.clip, "must lie between 0 and 1")
-        weights = "value_coefficient entropy_coefficient"
+        weights = "value_coefficient entropy_coefficient advantage_floor"
         require_fields(self, "learner", weights, finite_not_negative, "must be finite and not negative")
         rates = "learning_rate max_gradient_norm"
         require_fields(self, "learner", rates, finite_positive, "must be finite and positive")

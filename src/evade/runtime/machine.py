@@ -4,6 +4,7 @@ import importlib.util
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from evade.world_models.settings import DeterministicConfig, FitConfig, RewardPa
 EXTRAS = {"atari": "ale_py", "minatar": "minatar", "minigrid": "minigrid", "look": "starlette", "ray": "ray"}
 """Optional extras of the package, and a module that each installs."""
 
+BF16_PRODUCT = "import torch; ones = torch.ones(64, 64, dtype=torch.bfloat16); ones @ ones"
+
 SELF_TEST_UPDATES = 30
 """Updates of the self-test, which takes about 2 seconds on two idle cores."""
 
@@ -39,7 +42,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings, the self-test last."""
-    return [*describe_machine(), *_extras(), _find_ffmpeg(), _self_test()]
+    return [*describe_machine(), try_bf16(), *_extras(), _find_ffmpeg(), _self_test()]
 
 
 def describe_machine() -> list[Finding]:
@@ -67,6 +70,18 @@ def _hardware() -> list[Finding]:
         Finding("compile", f"no {missing}" if missing else "possible"),
         Finding("bf16", "supported by the hardware" if bf16 else "not supported by the hardware, emulated"),
     ]
+
+
+def try_bf16(program: str = BF16_PRODUCT) -> Finding:
+    """Whether a bfloat16 product on the CPU ends the process, tried in another one.
+
+    Some virtual machines offer AMX and do not keep its state: torch then uses it and is killed.
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: S603 - no shell
+    if done.returncode == 0:
+        return Finding("bf16 product", "works on the CPU")
+    advice = "set ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16, or keep precision float32, the default"
+    return Finding("bf16 product", f"ends the process on this CPU (code {done.returncode}): {advice}")
 
 
 def _extras() -> list[Finding]:

@@ -88,12 +88,11 @@ def choose_frame(run: LoadedRun, replay: Replay) -> int:
 
 
 def _find_changes(maps: dict[str, LayerMaps], channel: int | None) -> Iterator[MapChange]:
-    # The last convolution changes the size of its map; it is not an event layer.
-    same_size = {name: each for name, each in maps.items() if each.before.shape == each.after.shape}
-    if channel is not None and same_size:
-        fewest = min(len(each.before) for each in same_size.values())
+    of_events = {name: each for name, each in maps.items() if not name.endswith("last_convolution")}
+    if channel is not None and of_events:
+        fewest = min(len(each.before) for each in of_events.values())
         require(0 <= channel < fewest, "channel", channel, f"must be 0 to {fewest - 1} in this network")
-    for name, (before, after) in same_size.items():
+    for name, (before, after) in of_events.items():
         stage, layer = _name_layer(name)
         largest = int(abs(after - before).mean((1, 2)).argmax())
         for shown in dict.fromkeys([largest] if channel is None else [largest, channel]):
@@ -103,8 +102,11 @@ def _find_changes(maps: dict[str, LayerMaps], channel: int | None) -> Iterator[M
 def _name_layer(name: str) -> tuple[str, str]:
     """Stage and layer: `reward_path.events.up4.translation` is `up stage 5` and `translation`, as the paper counts."""
     *_, stage, layer = name.split(".")
-    match = re.fullmatch(r"up(\d+)", stage)
-    return (f"up stage {int(match[1]) + 1}" if match else stage), layer
+    if match := re.fullmatch(r"up(\d+)", stage):
+        stage = f"up stage {int(match[1]) + 1}"
+    elif match := re.fullmatch(r"local(\d+)", stage):
+        stage = f"local convolution {match[1]}"
+    return stage, layer
 
 
 def _name_draw(run: LoadedRun, draw: DrawChoice) -> str:

@@ -1,6 +1,6 @@
 """Builds world models and their fitters; the only module that knows the kinds of world models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -66,7 +66,8 @@ def build_deterministic_fitter(
     config: DeterministicConfig, model: DeterministicWorldModel
 ) -> GradientFitter[DeterministicWorldModel]:
     """A fitter with T2T SimPLe's Adafactor and its learning-rate schedule."""
-    return GradientFitter(model, _build_optimiser(config.fit, model), config.fit.max_gradient_norm)
+    decayed = [] if model.local_heads is None else model.local_heads.kernels()
+    return GradientFitter(model, _build_optimiser(config.fit, model, decayed), config.fit.max_gradient_norm)
 
 
 def build_stochastic_discrete(
@@ -95,10 +96,14 @@ def _sizes(game: GameSpec) -> dict[str, Any]:
     }
 
 
-def _build_optimiser(fit: FitConfig, model: nn.Module) -> torch.optim.Optimizer:
+def _build_optimiser(fit: FitConfig, model: nn.Module, decayed: Sequence[nn.Parameter] = ()) -> torch.optim.Optimizer:
     schedule = (warmup_rsqrt if fit.schedule == "rsqrt" else warmup_constant)(fit.learning_rate, fit.warmup_updates)
     if fit.optimiser == "adam":
-        return TensorFlowAdam(model.parameters(), schedule(0), schedule)
+        apart = set(map(id, decayed))
+        groups: list[dict[str, Any]] = [{"params": [each for each in model.parameters() if id(each) not in apart]}]
+        if decayed:
+            groups.append({"params": list(decayed), "decay": fit.head_decay})
+        return TensorFlowAdam(groups, schedule(0), schedule)
     return Adafactor(model.parameters(), schedule)
 
 

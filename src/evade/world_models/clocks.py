@@ -17,11 +17,12 @@ def count_ages(observation: Tensor) -> Tensor:
     Args:
         observation: uint8 `[B, K, C, H, W]` of 0 and 1, oldest frame first.
     """
-    num_frames = observation.shape[1]
-    ages = torch.full((len(observation), 2 * observation.shape[2]), num_frames - 1, device=observation.device)
-    for step in range(1, num_frames):
-        ages = advance_ages(ages, observation[:, step - 1], observation[:, step], num_frames)
-    return ages
+    num_frames, cells = observation.shape[1], observation.flatten(3)
+    before, after = cells[:, :-1], cells[:, 1:]
+    happened = torch.cat([(after > before).any(3), (before > after).any(3)], 2)
+    steps = torch.arange(1, num_frames, device=observation.device)
+    last: Tensor = (happened * steps[:, None]).amax(1)
+    return num_frames - 1 - last
 
 
 def advance_ages(ages: Tensor, before: Tensor, after: Tensor, num_frames: int) -> Tensor:

@@ -6,7 +6,10 @@ from torch import Tensor
 from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Transitions
 from evade.world_models.clocks import Clocks, advance_ages, count_ages
+from evade.world_models.frame_logits import as_cells
 from evade.world_models.frame_network import FrameNetwork, Output
+from evade.world_models.local_heads import NUM_FRAMES, LocalHeads
+from evade.world_models.losses import clipped_binary_cross_entropy
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
 from evade.world_models.settings import DeterministicConfig
@@ -50,18 +53,31 @@ class DeterministicWorldModel(FrameNetwork):
             num_actions=num_actions,
             lowest_reward=lowest_reward,
             num_reward_classes=num_reward_classes,
+            has_pooled_heads=not config.local_heads,
         )
         self.num_frames = num_frames
         self._check_settings()
         self.clocks = Clocks(num_frames, channels, config.hidden_size) if config.clocks else None
         assert frame_size is not None or not config.surprises, "surprises need the size of frames"
         self.surprises = Surprises(channels, frame_size) if config.surprises and frame_size is not None else None
+        self.local_heads = None
+        if config.local_heads:
+            self.local_heads = LocalHeads(
+                config.reward,
+                channels=channels,
+                size=config.hidden_size,
+                lowest_reward=lowest_reward,
+                num_reward_classes=num_reward_classes,
+                predicts_end=config.predicts_end,
+            )
         self._complete(frame_size)
 
     def _check_settings(self) -> None:
         rule = f"must not exceed env.num_frames = {self.num_frames}"
         require(self.seen_frames <= self.num_frames, "world_model.seen_frames", self.seen_frames, rule)
-        for name in ("clocks", "surprises"):
+        rule = f"must be at least {NUM_FRAMES} with world_model.local_heads"
+        require(not self.config.local_heads or self.num_frames >= NUM_FRAMES, "env.num_frames", self.num_frames, rule)
+        for name in ("clocks", "surprises", "local_heads"):
             rule = f"must be False, because this game's cells have {self.levels} values and not 2"
             require(not getattr(self.config, name) or self.levels == 2, f"world_model.{name}", True, rule)
 
@@ -85,7 +101,16 @@ class DeterministicWorldModel(FrameNetwork):
         if self.clocks is not None:
             (ages,) = memory or self.initial_memory(observation)
             context = self.clocks(ages)
-        return self._decode(self._encode(stacked, embedded_action, context))
+        encoded = self._encode(stacked, embedded_action, context)
+        if self.local_heads is None:
+            return self._decode(encoded)
+        features = self._decode_features(encoded)
+        log_odds = self._log_odds(features)
+        batch, _, height, width = features.shape
+        # Without gradient: the frame must not be predicted so that rewards become likely.
+        is_on = torch.sigmoid(log_odds.detach()).view(batch, height, width, self.channels).permute(0, 3, 1, 2)
+        reward, end = self.local_heads(observation, is_on, embedded_action)
+        return Output(features, reward, end, log_odds)
 
     def compute_loss(self, batch: Transitions) -> Loss:
         """The loss of a batch, a weighted sum of mean clipped cross-entropies (and of the KL term), with named metrics.
@@ -101,7 +126,11 @@ class DeterministicWorldModel(FrameNetwork):
             observation = add_pixel_noise(observation, config.pixel_noise)
         with self._autocast(observation):
             output = self._body(observation, batch.action)
-        frame_loss = compute_pixel_loss(output.features, self.frame_head, batch.next_frame, config.loss_cutoff)
+        if output.log_odds is None:
+            frame_loss = compute_pixel_loss(output.features, self.frame_head, batch.next_frame, config.loss_cutoff)
+        else:
+            target = as_cells(batch.next_frame)
+            frame_loss = clipped_binary_cross_entropy(output.log_odds, target, config.loss_cutoff).mean()
         return self._combine_losses(frame_loss, output.reward, reward_class, output.end, batch.terminated)
 
     def initial_memory(self, observation: Tensor) -> Memory:

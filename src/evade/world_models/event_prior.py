@@ -5,9 +5,10 @@ about events that never happened. The prior adds to the network's expected rewar
 
     (1 - |r|) * scale * tanh(sum_k phi_k(s, a, s') * sigma_k * eps_k),    sigma_k = 1 / (1 + n_k / patience)
 
-where eps ~ N(0, I), phi_k is 1 if event k happens in the step from s to the predicted frame s' and n_k counts the real
-transitions in which it happened. It acts like Bayesian linear regression on indicators of events with a diagonal
-posterior: draws disagree about an event until it has been seen a few times, and then leave its reward to the network.
+where eps ~ N(optimism, I), phi_k is 1 if event k happens in the step from s to the predicted frame s' and n_k counts
+the real transitions in which it happened. It acts like Bayesian linear regression on indicators of events with a
+diagonal posterior: draws disagree about an event until it has been seen a few times, and then leave its reward to the
+network.
 The events are those of EVaDE's three layers, and each kind exists only if its layer is in the reward path:
 
 - interaction: two kinds of objects within one cell of each other in s', or in s under action a;
@@ -43,6 +44,7 @@ class EventPrior(NoisyLayer):
         num_actions: size of the action set.
         scale: the largest reward a draw adds or takes away.
         patience: the number of sightings after which sigma is one half.
+        optimism: mean of eps.
     """
 
     counts: Tensor
@@ -57,10 +59,11 @@ class EventPrior(NoisyLayer):
         num_actions: int,
         scale: float,
         patience: float,
+        optimism: float = 0.0,
     ) -> None:
         super().__init__(channels)
         self.event_layers, self.frame_size, self.num_actions = tuple(event_layers), frame_size, num_actions
-        self.scale, self.patience = scale, patience
+        self.scale, self.patience, self.optimism = scale, patience, optimism
         num_pairs = channels * (channels + 1) * WINDOW**2
         sizes = {
             "interaction": (1 + num_actions) * num_pairs,
@@ -184,8 +187,8 @@ class EventPrior(NoisyLayer):
         return torch.zeros_like(self.sigma)
 
     def perturbed(self, noise: Tensor) -> Tensor:
-        """The weights of a draw: sigma * eps."""
-        return self.sigma * noise
+        """The weights of a draw: sigma * (optimism + noise)."""
+        return self.sigma * (self.optimism + noise)
 
     def kernel(self, weight: Tensor) -> Tensor:
         """The weights are used as they are."""

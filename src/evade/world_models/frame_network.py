@@ -24,6 +24,7 @@ from evade.world_models.blocks import (
 )
 from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
+from evade.world_models.frame_logits import as_cells, compute_log_odds
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
 from evade.world_models.next_frame import predict_objects, predict_pixels
@@ -54,6 +55,8 @@ class Output(NamedTuple):
     """The reward's logits, `[B, R]`."""
     end: Tensor | None
     """The log-odds of the end, `[B]`; None without an end head."""
+    log_odds: Tensor | None = None
+    """Of each value of the frame being 1, `[B * H * W, C]`, if they are known already."""
 
 
 class FrameNetwork(nn.Module, ABC):
@@ -71,6 +74,7 @@ class FrameNetwork(nn.Module, ABC):
         num_actions: size of the action set.
         lowest_reward: the reward of class 0.
         num_reward_classes: number of consecutive integer rewards from there on.
+        has_pooled_heads: whether the heads of reward and end, and the reward path, are this class's own.
     """
 
     config: FrameNetworkConfig
@@ -88,6 +92,7 @@ class FrameNetwork(nn.Module, ABC):
         num_actions: int,
         lowest_reward: int,
         num_reward_classes: int,
+        has_pooled_heads: bool = True,
     ) -> None:
         super().__init__()
         self.channels, self.levels, self.num_actions = channels, levels, num_actions
@@ -119,9 +124,10 @@ class FrameNetwork(nn.Module, ABC):
         self.frame_head = nn.Linear(size, channels * levels)
         hidden = config.reward_hidden_size
         sizes = bottleneck + size, hidden
-        self.reward_head = PooledHead(*sizes, num_reward_classes, bias=False, has_max=config.pools_max)
-        self.end_head = None
-        if config.predicts_end:
+        self.reward_head = self.end_head = None
+        if has_pooled_heads:
+            self.reward_head = PooledHead(*sizes, num_reward_classes, bias=False, has_max=config.pools_max)
+        if has_pooled_heads and config.predicts_end:
             self.end_head = PooledHead(*sizes, 1, bias=True, has_max=config.pools_max)
         if config.keeps_objects:
             self.register_buffer("is_single", torch.zeros(channels, dtype=torch.bool))
@@ -130,13 +136,16 @@ class FrameNetwork(nn.Module, ABC):
             self.register_buffer("end_excess", torch.zeros(()))
         initialise(self)
         nn.init.normal_(self.embedding.bias, std=0.01)
-        nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
+        if self.reward_head is not None:
+            nn.init.normal_(self.reward_head.output.weight, std=hidden**-0.5)
         self.action_embedding = ActionEmbedding(num_actions, size)
 
     def _complete(self, frame_size: tuple[int, int] | None) -> None:
         """Add the reward path and the prior, last, so that a seed gives the same transition path without them."""
         reward = self.config.reward
-        self.reward_path = RewardPath(reward, self._event_stages(), self.config.depth) if reward.event_layers else None
+        self.reward_path = None
+        if reward.event_layers and self.reward_head is not None:
+            self.reward_path = RewardPath(reward, self._event_stages(), self.config.depth)
         self.event_prior = self._build_prior(frame_size)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
 
@@ -154,6 +163,7 @@ class FrameNetwork(nn.Module, ABC):
             num_actions=self.num_actions,
             scale=reward.prior_scale,
             patience=reward.prior_patience,
+            optimism=reward.prior_optimism,
         )
 
     def _event_stages(self) -> list[UpStage]:
@@ -186,6 +196,7 @@ class FrameNetwork(nn.Module, ABC):
 
     def _decode(self, encoded: Encoded) -> Output:
         """From the bottleneck to the frame head's features and the other heads' logits."""
+        assert self.reward_head is not None, "a subclass without pooled heads has its own"
         bottleneck, skips, action = encoded
         stages, x = self._event_stages(), self.middle(bottleneck)
         branch = self.config.depth - len(stages)
@@ -199,6 +210,13 @@ class FrameNetwork(nn.Module, ABC):
             reward_map = self.reward_path(shared_map, stages, skips[branch:], action)
         end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
         return Output(x, self.reward_head(bottleneck, reward_map), end)
+
+    def _decode_features(self, encoded: Encoded) -> Tensor:
+        """From the bottleneck to the frame head's features alone."""
+        x: Tensor = self.middle(encoded.bottleneck)
+        for stage, skip in zip(self.up, encoded.skips, strict=True):
+            x = stage(x, skip, encoded.action)
+        return x
 
     def _frame_logits(self, features: Tensor) -> Tensor:
         """`[B, hidden_size, H, W]` to `[B, H, W, C, V]`."""
@@ -260,7 +278,7 @@ class FrameNetwork(nn.Module, ABC):
 
     def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
         """The maps before and after each event layer, by name."""
-        names = [name for name in event_map_names(self) if name.startswith("reward_path.")]
+        names = [name for name in event_map_names(self) if not name.startswith("event_prior.")]
         with capture(self, names) as maps:
             self.expected_reward(observation, action)
         return maps
@@ -282,7 +300,7 @@ class FrameNetwork(nn.Module, ABC):
             memory: to return with the prediction.
             share: `[B, 2]`, uniform between 0 and 1, to sample frame and end; None for the most likely ones.
         """
-        frame = self._decide_frame(output.features, observation, None if share is None else share[:, 0])
+        frame = self._decide_frame(output, observation, None if share is None else share[:, 0])
         reward = self._decide_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
             reward = self.event_prior.add_to(reward, observation[:, -1], action, frame)
@@ -302,14 +320,20 @@ class FrameNetwork(nn.Module, ABC):
         """The mean reward, `[B]`, the event prior's share included."""
         reward = self._mean_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
-            frame = self._decide_frame(output.features, observation)
+            frame = self._decide_frame(output, observation)
             reward = self.event_prior.add_to(reward, observation[:, -1], action, frame)
         return reward
 
-    def _decide_frame(self, features: Tensor, observation: Tensor, share: Tensor | None = None) -> Tensor:
+    def _decide_frame(self, output: Output, observation: Tensor, share: Tensor | None = None) -> Tensor:
         if self.config.keeps_objects:
-            return predict_objects(features, self.frame_head, observation[:, -1], self.is_single, share)
-        return predict_pixels(features, self.frame_head, self.channels)
+            log_odds = self._log_odds(output.features) if output.log_odds is None else output.log_odds
+            return predict_objects(log_odds, observation[:, -1], self.is_single, share)
+        return predict_pixels(output.features, self.frame_head, self.channels)
+
+    def _log_odds(self, features: Tensor) -> Tensor:
+        """Of each value of a binary frame being 1, `[B * H * W, C]`."""
+        with torch.autocast(features.device.type, enabled=False):
+            return compute_log_odds(as_cells(features), self.frame_head.weight, self.frame_head.bias)
 
     def _decide_reward(self, logits: Tensor) -> Tensor:
         if self.config.reward.estimate == "expected":

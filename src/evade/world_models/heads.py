@@ -31,6 +31,11 @@ def build_event_layer(name: EventLayer, channels: int, config: RewardPathConfig)
     return classes[name](channels, sigma_init=config.sigma_init, init=config.event_init)
 
 
+def build_event_layers(channels: int, config: RewardPathConfig) -> nn.Sequential:
+    """All event layers of one stage, by name and in order."""
+    return nn.Sequential(OrderedDict((name, build_event_layer(name, channels, config)) for name in config.event_layers))
+
+
 class RewardPath(nn.Module):
     """A second pass through the last up stages, with event layers before each; only the reward head uses its result.
 
@@ -50,8 +55,7 @@ class RewardPath(nn.Module):
         self.events = nn.ModuleDict()
         for index, stage in enumerate(stages, start=first):
             channels = stage.convolution.in_channels
-            layers = [(name, build_event_layer(name, channels, config)) for name in config.event_layers]
-            self.events[f"up{index}"] = nn.Sequential(OrderedDict(layers))
+            self.events[f"up{index}"] = build_event_layers(channels, config)
         self.last_convolution = None
         if "interaction" in config.event_layers:
             self.last_convolution = NoisyConv2d(

@@ -37,9 +37,7 @@ LEAST_FLIP = 0.1
 exclude each other, and a flip would show them all at once."""
 
 
-def predict_objects(
-    features: Tensor, head: nn.Linear, last_frame: Tensor, is_single: Tensor, share: Tensor | None = None
-) -> Tensor:
+def predict_objects(log_odds: Tensor, last_frame: Tensor, is_single: Tensor, share: Tensor | None = None) -> Tensor:
     """`predict_pixels` for binary cells, except that an object whose next place is uncertain does not vanish.
 
     If an object may move to one of three cells, all three may have a probability below one half, and the most likely
@@ -52,8 +50,7 @@ def predict_objects(
     them changes with its own probability, if that is above `LEAST_FLIP`.
 
     Args:
-        features: `[B, D, H, W]`.
-        head: from D to C * 2 logits for each cell.
+        log_odds: `[B * H * W, C]`, of each value of the next frame being 1.
         last_frame: uint8 `[B, C, H, W]`.
         is_single: bool `[C]`, the channels that always show one object.
         share: `[B]`, uniform between 0 and 1; None for the most likely frame.
@@ -62,10 +59,7 @@ def predict_objects(
         uint8 `[B, C, H, W]`.
     """
     batch, num_channels, height, width = last_frame.shape
-    with torch.autocast(features.device.type, enabled=False):
-        cells = as_cells(features)
-        logits = compute_logits(cells, head.weight.to(cells.dtype), head.bias, num_channels)
-    log_odds = (logits[..., 1] - logits[..., 0]).view(batch, height * width, num_channels)
+    log_odds = log_odds.view(batch, height * width, num_channels)
     highest = log_odds.amax(1, keepdim=True)
     had_object = (last_frame.flatten(2).amax(2) > 0).unsqueeze(1)
     keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)

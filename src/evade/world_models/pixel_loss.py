@@ -5,8 +5,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evade.world_models.frame_logits import as_cells, cells_per_chunk, compute_logits, split_into_chunks
-from evade.world_models.losses import clipped_cross_entropy
+from evade.world_models.frame_logits import (
+    as_cells,
+    cells_per_chunk,
+    compute_log_odds,
+    compute_logits,
+    split_into_chunks,
+)
+from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
 
 
 def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff: float) -> Tensor:
@@ -25,6 +31,9 @@ def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff:
     with torch.autocast(features.device.type, enabled=False):
         # At MinAtar's size everything is one chunk: then torch's own autograd is as good.
         if cells.shape[0] <= size:
+            if weight.shape[0] == 2 * target.shape[1]:
+                log_odds = compute_log_odds(cells, weight, bias)
+                return clipped_binary_cross_entropy(log_odds, target, cutoff).mean()
             logits = compute_logits(cells, weight.to(cells.dtype), bias, target.shape[1])
             return clipped_cross_entropy(logits, target.long(), cutoff).mean()
         arguments = cells, weight, bias, target, cutoff, size

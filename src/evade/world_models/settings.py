@@ -59,13 +59,16 @@ class RewardPathConfig:
     prior_patience: float = 0.1
     """Sightings of an event after which the prior's sigma for it is one half. Ours: one sighting leaves 0.09, thirty
     leave 0.003, so that a handful overrules the prior."""
+    prior_optimism: float = field(default=0.0, metadata=ADDED_LATER)
+    """Mean of the prior, in units of its standard deviation. Ours: above 0, many unknown steps promise more than one,
+    and an agent that has to pass through all of them goes there (docs/decisions/0011-exploration-in-the-loop.md)."""
     estimate: Literal["argmax", "expected"] = "argmax"
     """Reward of a dream's step: the most likely one (T2T SimPLe), or the mean of the predicted distribution. The mean
     differs between draws even where no reward has been seen yet, which gives the policy something to explore."""
 
     def __post_init__(self) -> None:
         section = "world_model.reward"
-        weights = "sigma_init kl_weight prior_scale"
+        weights = "sigma_init kl_weight prior_scale prior_optimism"
         require_fields(self, section, weights, finite_not_negative, "must be finite and not negative")
         require_fields(self, section, "prior_patience", finite_positive, "must be finite and positive")
         require_choice(f"{section}.event_init", self.event_init, ("identity", "random"))
@@ -109,17 +112,23 @@ class FitConfig:
     """Updates of linear warm-up. T2T SimPLe: 8000."""
     max_gradient_norm: float = 1.0
     """Gradients are scaled down to this global norm. T2T SimPLe: 1.0."""
+    head_decay: float = field(default=0.0, metadata=ADDED_LATER)
+    """Decoupled weight decay of the kernels of `local_heads`, as a multiple of the learning rate; only with Adam. T2T
+    SimPLe: 0. Ours on grids: 1, with which a reward is recognised after fewer sightings
+    (docs/decisions/0013-local-heads.md)."""
 
     def __post_init__(self) -> None:
         section = "world_model.fit"
         require_fields(self, section, "warmup_updates", at_least_one, "must be at least 1")
         probabilities = "dropout middle_dropout pixel_noise"
         require_fields(self, section, probabilities, is_probability_below_one, "must be a probability below 1")
-        require_fields(self, section, "loss_cutoff", finite_not_negative, "must be finite and not negative")
+        require_fields(self, section, "loss_cutoff head_decay", finite_not_negative, "must be finite and not negative")
         rates = "learning_rate max_gradient_norm frame_loss_weight"
         require_fields(self, section, rates, finite_positive, "must be finite and positive")
         require_choice(f"{section}.schedule", self.schedule, ("rsqrt", "constant"))
         require_choice(f"{section}.optimiser", self.optimiser, ("adafactor", "adam"))
+        rule = "must be 0 unless world_model.fit.optimiser is adam"
+        require(self.head_decay == 0 or self.optimiser == "adam", f"{section}.head_decay", self.head_decay, rule)
 
 
 @dataclass(frozen=True)
@@ -215,6 +224,11 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     """Only with `keeps_objects`: in dreams, cells take the less likely of their two values with its probability, all
     cells of a frame by the same random number. T2T SimPLe: no. Ours on grids: what moves by a timer that cannot be read
     otherwise never moves in dreams (docs/decisions/0012-chance-and-timers.md)."""
+
+    local_heads: bool = field(default=False, metadata=ADDED_LATER)
+    """Only for binary cells: the odds of rewards and ends are sums over neighbourhoods of 3 x 3 cells of the last two
+    frames, instead of a head on pooled maps. T2T SimPLe: pooled. Ours on grids: a pooled head learns rewards that came
+    by chance by heart, and policies exploit it (docs/decisions/0013-local-heads.md)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -200,7 +200,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
             if step >= num_inputs - 1:
                 outputs.append(output)
                 frame_losses.append(frame_loss)
-                fed.append(self._choose_frame(output.features, observation, next_frame))
+                fed.append(self._choose_frame(output, observation, next_frame))
             else:
                 input_losses.append(frame_loss)
         ends = [output.end for output in outputs if output.end is not None]
@@ -275,7 +275,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         hard = hard * sign(torch.rand_like(soft) - config.flipped_share)
         return torch.where(torch.rand_like(soft) < share, hard, soft)
 
-    def _choose_frame(self, features: Tensor, observation: Tensor, next_frame: Tensor) -> Tensor:
+    def _choose_frame(self, output: Output, observation: Tensor, next_frame: Tensor) -> Tensor:
         """What the next step of a sequence sees: the game's frame, or with some probability the network's own."""
         if not self.training or self.config.own_frames == 0:
             return next_frame
@@ -284,7 +284,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         probability = self.config.own_frames * early * self._grown(warmup)
         is_own = torch.rand(len(next_frame), device=next_frame.device) < probability
         with torch.no_grad():
-            own = self._decide_frame(features, observation)
+            own = self._decide_frame(output, observation)
         return torch.where(is_own[:, None, None, None], own, next_frame)
 
     def _grown(self, warmup: int) -> Tensor:

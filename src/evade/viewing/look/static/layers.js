@@ -26,10 +26,11 @@ export function setUp(hello, tellError) {
   new IntersectionObserver(([entry]) => { isVisible = entry.isIntersecting; if (isVisible) { refresh(); loadSigma(); } }).observe($("layers"));
 }
 
-// reward_path.events.up1.interaction: interaction, before up stage 1.
+// reward_path.events.up1.interaction: interaction, before up stage 1; local_heads.events.local1.interaction likewise.
 function titleOf(name) {
-  const parts = name.split("."), stage = parts.find(part => /^up\d+$/.test(part));
-  return stage ? `${parts.at(-1)}, before up stage ${stage.slice(2)}` : parts.at(-1).replaceAll("_", " ");
+  const parts = name.split("."), stage = parts.map(part => /^(up|local)(\d+)$/.exec(part)).find(Boolean);
+  const kinds = {up: "up stage", local: "local convolution"};
+  return stage ? `${parts.at(-1)}, before ${kinds[stage[1]]} ${stage[2]}` : parts.at(-1).replaceAll("_", " ");
 }
 
 const refresh = latest(async () => {

@@ -40,7 +40,10 @@ class PlainWorldModel(nn.Module):
         self._signals: dict[tuple[int, ...], Tensor] = {}
 
     def forward(self, observation: Tensor, action: Tensor) -> Logits:
-        """Logits of the next step: frame `[B, H, W, C, V]`, reward `[B, R]`, end `[B]` or None."""
+        """Logits of the next step: frame `[B, H, W, C, V]`, reward `[B, R]`, end `[B]` or None.
+
+        Of binary cells the first logit is 0 and the second the log-odds, one product as in the real network.
+        """
         net = self.network
         embedded_action = net.action_embedding(action)
         x = self._embed(observation)
@@ -70,10 +73,15 @@ class PlainWorldModel(nn.Module):
             )
             for events, stage, skip, convolution in paired:
                 reward_map = self._up(events(reward_map), skip, embedded_action, stage, convolution)
-        flat = net.frame_head(x.permute(0, 2, 3, 1))
-        frame = flat.view(*flat.shape[:-1], net.channels, net.levels)
+        cells, weight, bias = x.permute(0, 2, 3, 1), net.frame_head.weight, net.frame_head.bias
+        if net.levels == 2:
+            log_odds = F.linear(cells, weight[1::2] - weight[::2], bias[1::2] - bias[::2])
+            frame = torch.stack([torch.zeros_like(log_odds), log_odds], -1)
+        else:
+            flat = F.linear(cells, weight, bias)
+            frame = flat.view(*flat.shape[:-1], net.channels, net.levels)
         if net.local_heads is not None:
-            is_on = frame.detach().softmax(-1)[..., 1].permute(0, 3, 1, 2)
+            is_on = torch.sigmoid(frame[..., 1].detach()).permute(0, 3, 1, 2)
             reward, end = net.local_heads(observation, is_on, embedded_action)
         else:
             assert net.reward_head is not None

@@ -50,6 +50,8 @@ class Statistics(NamedTuple):
     """float32 `[R]`: by how much each reward is oversampled in batches, as the log of the ratio of its shares."""
     end_excess: Tensor
     """float32 scalar: the same for ends, as the difference of log-odds."""
+    num_transitions: int
+    """How many transitions are fitted to."""
 
 
 class Segments(NamedTuple):

@@ -94,6 +94,7 @@ def test_uniform_batches_oversample_nothing(tmp_path):
     statistics = build(tmp_path, [[4, 4]], num_frames=1).statistics()
     assert (statistics.reward_excess == 0).all()
     assert statistics.end_excess == 0
+    assert statistics.num_transitions == 8
 
 
 def test_a_share_of_a_batch_can_be_eventful(tmp_path):

@@ -108,7 +108,7 @@ _GRID_NETWORK: dict[str, Any] = {
         optimiser="adam",
         learning_rate=0.06,
         warmup_updates=100,
-        head_decay=1.0,
+        head_decay=640.0,
     ),
 }
 """What both world models of small grids share."""

@@ -23,7 +23,8 @@ class TensorFlowAdam(torch.optim.Adam):
 
     Args:
         parameters: to train; or groups of them, as torch takes them. In a group with a `decay`, each update multiplies
-            the parameters by 1 - learning rate * decay (decoupled weight decay, Loshchilov and Hutter 2019).
+            the parameters by 1 - learning rate * decay, at least 0 (decoupled weight decay, Loshchilov and Hutter
+            2019).
         learning_rate: the step size; with a schedule, of the first update.
         schedule: the learning rate by the number of updates so far; constant if None.
     """
@@ -50,4 +51,4 @@ class TensorFlowAdam(torch.optim.Adam):
         with torch.no_grad():
             for group in self.param_groups:
                 if "decay" in group:
-                    torch._foreach_mul_(group["params"], 1 - group["lr"] * group["decay"])
+                    torch._foreach_mul_(group["params"], max(0.0, 1 - group["lr"] * group["decay"]))

@@ -151,7 +151,7 @@ class Replay:
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
         kinds = [torch.isin(windows, kind) for kind in self._eventful.values()]
         excess = measure_excess(reward, ends, kinds, classes, self.config.eventful_share)
-        return Statistics(self._is_single.clone(), *excess)
+        return Statistics(self._is_single.clone(), *excess, len(windows))
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
         begin, end = self.size, self.size + len(chunk.frame)

@@ -11,7 +11,7 @@ from evade.interfaces import Fitter, WorldModel
 from evade.kinds import find_builder
 from evade.optimisers import Adafactor, TensorFlowAdam, warmup_constant, warmup_rsqrt
 from evade.world_models.deterministic import DeterministicWorldModel
-from evade.world_models.fit import GradientFitter, SequenceGradientFitter
+from evade.world_models.fit import DecayingFitter, GradientFitter, SequenceGradientFitter
 from evade.world_models.settings import DeterministicConfig, FitConfig, StochasticDiscreteConfig, WorldModelConfig
 from evade.world_models.stochastic import StochasticDiscreteWorldModel
 
@@ -65,9 +65,17 @@ def build_deterministic(config: DeterministicConfig, game: GameSpec, num_frames:
 def build_deterministic_fitter(
     config: DeterministicConfig, model: DeterministicWorldModel
 ) -> GradientFitter[DeterministicWorldModel]:
-    """A fitter with T2T SimPLe's Adafactor and its learning-rate schedule."""
-    decayed = [] if model.local_heads is None else model.local_heads.kernels()
-    return GradientFitter(model, _build_optimiser(config.fit, model, decayed), config.fit.max_gradient_norm)
+    """A fitter with T2T SimPLe's Adafactor and its learning-rate schedule, or with Adam."""
+    fit, heads = config.fit, model.local_heads
+    if heads is None or fit.head_decay == 0:
+        return GradientFitter(model, _build_optimiser(fit, model), fit.max_gradient_norm)
+    return DecayingFitter(
+        model,
+        _build_optimiser(fit, model, heads.kernels()),
+        fit.max_gradient_norm,
+        decay=fit.head_decay,
+        num_transitions=heads.num_transitions,
+    )
 
 
 def build_stochastic_discrete(

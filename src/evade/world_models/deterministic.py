@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from evade.checks import require
-from evade.records import Logits, Loss, Memory, Noise, Prediction, Transitions
+from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
 from evade.world_models.clocks import Clocks, advance_ages, count_ages
 from evade.world_models.frame_logits import as_cells
 from evade.world_models.frame_network import FrameNetwork, Output
@@ -132,6 +132,12 @@ class DeterministicWorldModel(FrameNetwork):
             target = as_cells(batch.next_frame)
             frame_loss = clipped_binary_cross_entropy(output.log_odds, target, config.loss_cutoff).mean()
         return self._combine_losses(frame_loss, output.reward, reward_class, output.end, batch.terminated)
+
+    def use_statistics(self, statistics: Statistics) -> None:
+        """Store what `keeps_objects`, `corrects_rates` and `local_heads` need; ignored without them."""
+        super().use_statistics(statistics)
+        if self.local_heads is not None:
+            self.local_heads.num_transitions.fill_(statistics.num_transitions)
 
     def initial_memory(self, observation: Tensor) -> Memory:
         """With `clocks`, how long ago each channel changed, `[B, 2 * C]`; otherwise empty."""

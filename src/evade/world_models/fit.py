@@ -49,6 +49,38 @@ class GradientFitter(SavedOptimiser, Generic[Model]):
         return loss.metrics | {"gradient_norm": gradient_norm}
 
 
+class DecayingFitter(GradientFitter[Model]):
+    """Fits a world model by gradient with a prior on some kernels, whose weight falls as the data grow.
+
+    The mean loss of N transitions plus the negative log of a Gaussian prior over N: so the decay is divided by N.
+
+    Args:
+        model: fitted in place.
+        optimiser: with a `decay` in the groups of these kernels.
+        max_gradient_norm: gradients are clipped to this global norm.
+        decay: of one transition.
+        num_transitions: int64 scalar, a buffer of the model: N.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        optimiser: torch.optim.Optimizer,
+        max_gradient_norm: float,
+        *,
+        decay: float,
+        num_transitions: Tensor,
+    ) -> None:
+        super().__init__(model, optimiser, max_gradient_norm)
+        self._decay, self._num_transitions = decay, num_transitions
+
+    def _descend(self, loss: Loss) -> dict[str, Tensor]:
+        for group in self.optimiser.param_groups:
+            if "decay" in group:
+                group["decay"] = self._decay / max(1, int(self._num_transitions))
+        return super()._descend(loss)
+
+
 class HasSequenceLoss(HasLoss, Protocol):
     """A model that is fitted to sequences by gradient, and whose loss depends on how often it was updated."""
 

@@ -2,8 +2,8 @@
 
 A head on pooled maps of a U-net may use everything in the frame and its history. Some rewards come by chance, with no
 object that explains them, and such a head learns them by heart: in MinAtar's Asterix an empty grid paid 0.65 for moving
-up and down in one column, and the policy went there (docs/decisions/0013-local-heads.md). Here the odds of a reward are
-a sum over cells that have, had or will have an object. Each cell sees the 3 x 3 cells around it in the last two frames
+up and down in one column, and the policy went there (docs/decisions/0013-local-heads.md). Here the log-odds of a reward
+are a sum over cells that have, had or will have an object. Each cell sees the 3 x 3 cells around it in the last two frames
 and in the predicted one, the action, and which kinds of objects there are at all. It sees no coordinates; only the edge
 of the grid is visible.
 """
@@ -24,11 +24,11 @@ NUM_FRAMES = 2
 PASS_ON = nn.Identity()
 """In place of event layers."""
 
-NO_ODDS = -1e4
-"""Log-odds of a cell that does not count."""
+INITIAL_EVIDENCE = -4.0
+"""Of one cell before fitting, before the softplus: 35 objects together then change the log-odds by 0.6."""
 
-INITIAL_LOG_ODDS = -7.0
-"""Of an event in one cell, and of one without an object, before fitting: about one in a thousand."""
+INITIAL_LOG_ODDS = -5.0
+"""Of an event without an object, before fitting: fewer than one in a hundred."""
 
 
 class LocalHeads(nn.Module):
@@ -46,6 +46,9 @@ class LocalHeads(nn.Module):
         predicts_end: whether there are logits of the end.
     """
 
+    num_transitions: Tensor
+    """int64 scalar: how many transitions are fitted to."""
+
     def __init__(
         self,
         config: RewardPathConfig,
@@ -60,7 +63,7 @@ class LocalHeads(nn.Module):
         self.zero_class = -lowest_reward
         rule = f"must be False, because rewards from {lowest_reward} on do not include 0"
         require(0 <= self.zero_class < num_reward_classes, "world_model.local_heads", True, rule)
-        self.embedding = nn.Conv2d((NUM_FRAMES + 1) * channels, size, 1)
+        self.embedding = nn.Conv2d((NUM_FRAMES + 3) * channels, size, 1)
         self.presence = nn.Linear(channels, size, bias=False)
         self.injection = ActionInjection(size, size)
         self.convolutions = nn.ModuleList([nn.Conv2d(size, size, 3, padding=1), nn.Conv2d(size, size, 1)])
@@ -71,7 +74,8 @@ class LocalHeads(nn.Module):
         nn.init.normal_(self.embedding.bias, std=0.01)  # type: ignore[arg-type]  # it has a bias
         for head in (self.reward, self.end):
             if head is not None:
-                nn.init.constant_(head.bias, INITIAL_LOG_ODDS)  # type: ignore[arg-type]  # it has a bias
+                nn.init.constant_(head.bias, INITIAL_EVIDENCE)  # type: ignore[arg-type]  # it has a bias
+        self.register_buffer("num_transitions", torch.zeros((), dtype=torch.long))
         self.no_object = nn.Parameter(torch.full((num_reward_classes - 1 + predicts_end,), INITIAL_LOG_ODDS))
         self.events = nn.ModuleDict()
         self.last_convolution = None
@@ -94,7 +98,10 @@ class LocalHeads(nn.Module):
             action: embedded, `[B, size]`.
         """
         recent = observation[:, -NUM_FRAMES:].flatten(1, 2).to(action.dtype)
-        seen = torch.cat([recent, predicted], 1).contiguous(memory_format=torch.channels_last)
+        last = recent[:, -predicted.shape[1] :]
+        # What appears and what vanishes is most of what pays, and otherwise the network has to find these products.
+        changes = [predicted * (1 - last), last * (1 - predicted)]
+        seen = torch.cat([recent, predicted, *changes], 1).contiguous(memory_format=torch.channels_last)
         x: Tensor = self.embedding(seen)
         present = observation[:, -1].flatten(2).amax(2).to(action.dtype)
         x = self.injection(x + self.presence(present)[:, :, None, None], action)
@@ -102,14 +109,14 @@ class LocalHeads(nn.Module):
         end, last_map = None, None
         if self.end is not None:
             last_map = self._convolve(x)
-            end = _add_odds(self.end(last_map), has_object, self.no_object[-1:]).squeeze(1)
+            end = _add_evidence(self.end(last_map), has_object, self.no_object[-1:]).squeeze(1)
         if self.events:
             last_map = self._convolve(x, list(self.events.values()))
         elif last_map is None:
             last_map = self._convolve(x)
-        odds = _add_odds(self.reward(last_map), has_object, self.no_object[: self.reward.out_channels])
-        none = torch.zeros_like(odds[:, :1])
-        return torch.cat([odds[:, : self.zero_class], none, odds[:, self.zero_class :]], 1), end
+        paid = _add_evidence(self.reward(last_map), has_object, self.no_object[: self.reward.out_channels])
+        none = torch.zeros_like(paid[:, :1])
+        return torch.cat([paid[:, : self.zero_class], none, paid[:, self.zero_class :]], 1), end
 
     def kernels(self) -> list[nn.Parameter]:
         """All weights that multiply something, without biases, norms and event layers: what is decayed."""
@@ -118,23 +125,30 @@ class LocalHeads(nn.Module):
         return [weight for weight in weights if isinstance(weight, nn.Parameter)]
 
     def _convolve(self, x: Tensor, events: list[nn.Module] | None = None) -> Tensor:
-        """Both convolutions, each with a residual connection; with event layers, their second pass."""
+        """Both convolutions, each with a residual connection; with event layers, their second pass.
+
+        Only the last convolution sees its input normed: what passes by it keeps its size, so that one object more or
+        less is as visible among many as alone.
+        """
         first, last = self.convolutions
         before_first, before_last = events or [PASS_ON, PASS_ON]
         if events and self.last_convolution is not None:
             last = self.last_convolution
         x = before_first(x)
-        x = before_last(self.norm(x + F.relu(first(x))))
-        return x + F.relu(last(x))
+        x = before_last(x + F.relu(first(x)))
+        return x + F.relu(last(self.norm(x)))
 
 
-def _add_odds(log_odds: Tensor, has_object: Tensor, no_object: Tensor) -> Tensor:
-    """The log of the sum of the odds of all objects, float32 `[B, N]`.
+def _add_evidence(evidence: Tensor, has_object: Tensor, no_object: Tensor) -> Tensor:
+    """The log-odds of events, float32 `[B, N]`: what all objects add to those of an event without an object.
+
+    An object speaks for an event or says nothing. All objects get the same gradient: with a sum of odds instead, the
+    first one that explains a reward takes nearly all of it, and a better explanation is never found.
 
     Args:
-        log_odds: `[B, N, H, W]`.
-        has_object: bool `[B, H, W]`; other cells have no odds.
-        no_object: `[N]`, the log-odds of an event without an object, added once.
+        evidence: `[B, N, H, W]`, of any sign.
+        has_object: bool `[B, H, W]`; other cells say nothing.
+        no_object: `[N]`, the log-odds without an object.
     """
-    of_objects = log_odds.float().masked_fill(~has_object.unsqueeze(1), NO_ODDS).flatten(2)
-    return torch.cat([of_objects, no_object.float().expand(len(of_objects), -1).unsqueeze(2)], 2).logsumexp(2)
+    of_objects = F.softplus(evidence.float()).masked_fill(~has_object.unsqueeze(1), 0.0)
+    return of_objects.sum((2, 3)) + no_object.float()

@@ -3,9 +3,9 @@
 A head on pooled maps of a U-net may use everything in the frame and its history. Some rewards come by chance, with no
 object that explains them, and such a head learns them by heart: in MinAtar's Asterix an empty grid paid 0.65 for moving
 up and down in one column, and the policy went there (docs/decisions/0013-local-heads.md). Here the log-odds of a reward
-are a sum over cells that have, had or will have an object. Each cell sees the 3 x 3 cells around it in the last two frames
-and in the predicted one, the action, and which kinds of objects there are at all. It sees no coordinates; only the edge
-of the grid is visible.
+are a sum over cells that have, had or will have an object. Each cell sees the 3 x 3 cells around it in the last two
+frames and in the predicted one, what changes there, the action, and which kinds of objects there are at all. It sees no
+coordinates; only the edge of the grid is visible.
 """
 
 import torch

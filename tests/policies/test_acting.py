@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from evade.config import CollectConfig
 from evade.errors import ConfigError
 from evade.policies.acting import RandomPolicy, act, choose_action
 from evade.records import PolicyOutput
@@ -72,3 +73,26 @@ def test_the_random_policy_is_uniform():
 def test_a_temperature_that_cannot_be_is_refused(temperature):
     with pytest.raises(ConfigError, match="Invalid temperature = .*: must be finite and not negative"):
         act(Constant(), observations(2), temperature, torch.Generator())
+
+
+def test_each_game_may_have_a_temperature_of_its_own():
+    temperatures = [1.0, 2.0, 0.5] * 20_000
+    decision = act(
+        Constant(), observations(3).repeat(20_000, 1, 1, 1, 1), torch.tensor(temperatures), torch.Generator()
+    )
+    for row, temperature in enumerate(temperatures[:3]):
+        action, log_probs = decision.action[row::3], torch.log_softmax(LOGITS / temperature, -1)
+        assert torch.equal(decision.log_prob[row::3], log_probs[action])
+        shares = torch.bincount(action, minlength=4) / len(action)
+        torch.testing.assert_close(shares, log_probs.exp(), atol=5 * 0.5 / math.sqrt(20_000), rtol=0)
+
+
+@pytest.mark.parametrize(("trying", "expected"), [(None, [1.5, 1.5, 1.5, 1.5, 1.5]), (2.0, [1.5, 2.0, 1.5, 2.0, 1.5])])
+def test_every_second_game_may_try_other_actions(trying, expected):
+    assert CollectConfig(temperature=1.5, trying_temperature=trying).temperatures(5) == expected
+
+
+@pytest.mark.parametrize("trying", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_trying_temperature_that_cannot_be_is_refused(trying):
+    with pytest.raises(ConfigError, match=r"Invalid collect.trying_temperature = .*: must be None, or finite"):
+        CollectConfig(trying_temperature=trying)

@@ -164,11 +164,11 @@ def _minatar(game: str) -> RunConfig:
         world_model=GRID_MODEL,
         policy=GRID_POLICY,
         learner=PPOConfig(
-            entropy_coefficient=0.02, epochs=2, minibatch_times=4, learning_rate=1e-3, advantage_floor=0.1
+            entropy_coefficient=0.02, epochs=2, minibatch_times=2, learning_rate=1e-3, advantage_floor=0.02
         ),
-        collect=CollectConfig(num_envs=16, improves_policy=False, num_slices=10),
+        collect=CollectConfig(num_envs=16, improves_policy=False, num_slices=10, trying_temperature=2.0),
         dream=DreamConfig(
-            num_envs=256, horizon=20, starts_from="all", starts_by="distinct", first_starts_at_reset=False
+            num_envs=512, horizon=10, starts_from="all", starts_by="distinct", first_starts_at_reset=False
         ),
         evaluation=EvaluationConfig(episodes=32, final_episodes=100, every=2, num_envs=100),
         machine=MachineConfig(threads=1),

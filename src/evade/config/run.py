@@ -12,6 +12,7 @@ from evade.checks import (
 )
 from evade.dreams.settings import DreamConfig
 from evade.envs.settings import EnvConfig
+from evade.kinds import ADDED_LATER
 from evade.policies.settings import ActorCriticConfig, LearnerConfig, PolicyConfig, PPOConfig
 from evade.replay.settings import ReplayConfig
 from evade.world_models.settings import DeterministicConfig, WorldModelConfig
@@ -91,10 +92,20 @@ class CollectConfig:
     temperature: float = 1.0
     """Action probabilities are taken to the power 1 / temperature. T2T SimPLe: 1. Above 1 the agent also tries what its
     world model, perhaps wrongly, thinks is of no use."""
+    trying_temperature: float | None = field(default=None, metadata=ADDED_LATER)
+    """Temperature of every second game; None for the same as all others. T2T SimPLe: none. Ours on grids: 2, so that
+    half of the games follow the draw and half try other actions (docs/decisions/0014-horizon-and-temperatures.md)."""
 
     def __post_init__(self) -> None:
         require_fields(self, "collect", "num_envs num_slices", at_least_one, "must be at least 1")
         require_fields(self, "collect", "temperature", finite_positive, "must be finite and positive")
+        trying, rule = self.trying_temperature, "must be None, or finite and positive"
+        require(trying is None or finite_positive(trying), "collect.trying_temperature", trying, rule)
+
+    def temperatures(self, num_games: int) -> list[float]:
+        """The temperature of each of a number of games side by side."""
+        pair = (self.temperature, self.trying_temperature or self.temperature)
+        return [pair[number % 2] for number in range(num_games)]
 
 
 @dataclass(frozen=True)

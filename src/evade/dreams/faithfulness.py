@@ -31,7 +31,7 @@ def dream_beside(
     segments: Segments,
     generator: torch.Generator,
     *,
-    temperature: float = 1.0,
+    temperature: float | Tensor = 1.0,
     sticky_probability: float = 0.0,
 ) -> Rollout:
     """The policy's dreams from the starts of segments of the game, as long as these; arguments as below."""
@@ -47,7 +47,7 @@ def measure_faithfulness(
     segments: Segments,
     generator: torch.Generator,
     *,
-    temperature: float = 1.0,
+    temperature: float | Tensor = 1.0,
     sticky_probability: float = 0.0,
     rollout: Rollout | None = None,
 ) -> Faithfulness:

@@ -21,18 +21,21 @@ class Decision(NamedTuple):
     """float32 `[B]`, of the observation."""
 
 
-def act(policy: Policy, observation: Tensor, temperature: float, generator: torch.Generator) -> Decision:
+def act(policy: Policy, observation: Tensor, temperature: float | Tensor, generator: torch.Generator) -> Decision:
     """Sample actions from the policy's probabilities taken to the power 1 / temperature.
 
     Args:
         policy: gives logits and values.
         observation: uint8 `[B, K, C, H, W]`.
-        temperature: 1 for the policy itself, above 1 for more random actions, 0 for the most likely action.
+        temperature: 1 for the policy itself, above 1 for more random actions, 0 for the most likely action; or one
+            above 0 for each game, float32 `[B]`.
         generator: on the observation's device.
     """
+    output = policy(observation)
+    if isinstance(temperature, Tensor):
+        output, temperature = output._replace(logits=output.logits / temperature.unsqueeze(1)), 1.0
     if not 0 <= temperature < float("inf"):
         raise ConfigError(f"Invalid temperature = {temperature}: must be finite and not negative.")
-    output = policy(observation)
     action = choose_action(output.logits, temperature, generator)
     # At temperature 0 the action is certain; dividing by it would give NaN.
     log_probs = torch.log_softmax(output.logits / (temperature or 1.0), -1)

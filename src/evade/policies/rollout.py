@@ -16,7 +16,7 @@ def roll_out(
     env: Environment,
     num_steps: int,
     generator: torch.Generator,
-    temperature: float = 1.0,
+    temperature: float | Tensor = 1.0,
     on_step: Callable[[int], None] = lambda done: None,
 ) -> Rollout:
     """Reset all games and play them for `num_steps`, sampling actions from the policy.

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from evade.dreams.chance import measure_chance
+from evade.dreams.chance import HORIZONS, measure_chance
 from evade.dreams.env import DreamEnv
 from evade.dreams.faithfulness import dream_beside, measure_faithfulness
 from evade.interfaces import WorldModel
@@ -33,8 +33,9 @@ def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
     """
     iteration, config = state.position.iteration, run.config
     generator = build_generator(CPU, config.seed, "measure dreams", iteration)
-    count, horizon = min(config.dream.num_envs, MAX_SEGMENTS), config.dream.horizon
-    sampled = state.replay.newest_segments(count, horizon, generator)
+    # Longer than short dreams: where dream and game part shows what horizon a preset may have.
+    num_steps = max(config.dream.horizon, HORIZONS[-1])
+    sampled = state.replay.newest_segments(min(config.dream.num_envs, MAX_SEGMENTS), num_steps, generator)
     if len(sampled.observation) == 0:
         return {}
     segments = Segments(*(field.to(run.device) for field in sampled))
@@ -45,7 +46,7 @@ def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
         state.policy,
         segments,
         generator,
-        temperature=config.collect.temperature,
+        temperature=torch.tensor(config.collect.temperatures(len(segments.observation)), device=run.device),
         sticky_probability=config.dream.sticky_probability,
     )
     faithfulness = measure_faithfulness(state.world_model, state.policy, segments, generator, rollout=rollout)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial, wraps
 
+import torch
 from torch import Tensor
 
 from evade.dreams.env import DreamEnv
@@ -67,7 +68,8 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     recorder = Recorder(make_env(config.game, config.collect.num_envs, seed, config.env))
     env = RealEnv(recorder, run.device)
     num_steps = steps // config.collect.num_envs
-    rollout = roll_out(state.policy, env, num_steps, generator, config.collect.temperature, run.report_progress)
+    temperature = torch.tensor(config.collect.temperatures(config.collect.num_envs), device=run.device)
+    rollout = roll_out(state.policy, env, num_steps, generator, temperature, run.report_progress)
     env.close()
     state.replay.add(recorder.chunk(), write_atomically)
     values: dict[str, float | Tensor] = {"steps": state.replay.num_steps, "episodes": len(env.episodes)}

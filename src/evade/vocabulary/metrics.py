@@ -141,7 +141,8 @@ METRICS: dict[str, Metric] = {
             "faithfulness/game_return",
             "return, game, same starts",
             "points",
-            "clipped reward in the game within a dream's horizon, from up to 64 frames not yet fitted to",
+            "clipped reward in the game within 20 steps, or dream.horizon if longer, from up to 64 frames not yet "
+            "fitted to",
             "rises over the run",
             ("report",),
         ),
@@ -158,7 +159,7 @@ METRICS: dict[str, Metric] = {
             "divergence step",
             "steps",
             "steps until a dream, given the game's actions, first shows another frame, reward or end",
-            "near dream.horizon; small where the game is random",
+            "near 20, or dream.horizon if longer; small where the game is random",
             ("display",),
         ),
         *_chance_metrics(),

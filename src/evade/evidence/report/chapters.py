@@ -123,7 +123,8 @@ CHANCE_CHAPTERS = (
         "value",
         "The value's claim and the return that followed",
         f"discounted return ({describe('faithfulness/value_claim').unit})",
-        "What the policy's value expects of the game within a dream's horizon, and what the game then paid. A claim "
+        "What the policy's value expects of the game within 20 steps or a longer dream's horizon, and what the "
+        "game then paid. A claim "
         "far above the return means that the policy was trained on promises of the dream.",
         (
             measure_metric("faithfulness/value_claim", short="claimed"),

@@ -136,7 +136,7 @@ def test_resume_by_folder(trained, capsys):
     assert main(["resume", str(trained)]) == 0
     assert "resuming" in capsys.readouterr().out
     assert main(["resume", str(trained), "--learner.clip", "0.3"]) == MISTAKE
-    assert "learner.clip: 0.1 in the run, 0.3 now" in capsys.readouterr().err
+    assert "learner.clip: 0.2 in the run, 0.3 now" in capsys.readouterr().err
     assert main(["resume", str(trained.parent)]) == MISTAKE
     assert "is not a run" in capsys.readouterr().err
     assert main(["resume"]) == MISTAKE
@@ -177,7 +177,7 @@ def test_a_variant_given_as_a_flag_is_the_variant_and_not_only_its_name(tmp_path
 def test_changed_settings_get_a_folder_of_their_own(tmp_path):
     """Two settings of one preset and seed never meet in one folder, and the same command finds its own again."""
     preset = build_config("smoke", "evade", seed=3)
-    changed = [replace(preset, learner=replace(preset.learner, clip=clip)) for clip in (0.2, 0.3)]
+    changed = [replace(preset, learner=replace(preset.learner, clip=clip)) for clip in (0.3, 0.4)]
     paths = [folder_of(config, tmp_path).path for config in (preset, *changed)]
     assert paths[0] == tmp_path / "smoke" / "minatar-breakout" / "evade" / "seed-3"
     assert len(set(paths)) == 3

@@ -104,7 +104,7 @@ def test_differences_name_what_may_not_change():
     assert differences(saved, longer) == []
     assert differences(longer, saved) == ["schedule.iterations: 5 in the run, 2 now"]
     other = dataclasses.replace(saved, learner=dataclasses.replace(saved.learner, clip=0.3))
-    assert differences(saved, other) == ["learner.clip: 0.1 in the run, 0.3 now"]
+    assert differences(saved, other) == ["learner.clip: 0.2 in the run, 0.3 now"]
 
 
 def test_a_document_with_unknown_or_missing_settings_is_refused():

@@ -148,7 +148,7 @@ def test_a_changed_setting_is_refused_with_a_difference(copied):
     name = crashing.folder_of(copied).parent.name.removeprefix("evade-")
     code, output = crashing.run(copied, "minatar", extra=("--learner.clip", "0.3", "--name", name))
     assert code == 2
-    assert "learner.clip: 0.1 in the run, 0.3 now" in output.replace("\n", "")
+    assert "learner.clip: 0.2 in the run, 0.3 now" in output.replace("\n", "")
     assert "Traceback" not in output
 
 

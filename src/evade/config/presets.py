@@ -164,7 +164,7 @@ def _minatar(game: str) -> RunConfig:
         world_model=GRID_MODEL,
         policy=GRID_POLICY,
         learner=PPOConfig(
-            entropy_coefficient=0.02, epochs=2, minibatch_times=2, learning_rate=1e-3, advantage_floor=0.02
+            clip=0.2, entropy_coefficient=0.01, epochs=4, minibatch_times=2, learning_rate=1e-3, advantage_floor=0.02
         ),
         collect=CollectConfig(num_envs=16, improves_policy=False, num_slices=10, trying_temperature=2.0),
         dream=DreamConfig(

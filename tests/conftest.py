@@ -22,6 +22,8 @@ def pytest_collection_modifyitems(config, items):
     if CHROMIUM is None and (left_out := [item for item in items if item.get_closest_marker("browser")]):
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    # Begun last, one of them would keep one core busy while the others have nothing left to do.
+    items.sort(key=lambda item: item.get_closest_marker("slow_first") is None)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -21,6 +21,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.slow_first
 def test_a_quick_benchmark(tmp_path, subtests):
     """One test with parts, because the benchmark takes more than a minute and test processes share nothing."""
     path = tmp_path / "speed.json"

@@ -291,6 +291,7 @@ def test_a_score_stands_beside_that_of_the_papers_same_agent(preset, variant, ti
     assert (None if found is None else found[0]) == title
 
 
+@pytest.mark.slow_first
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("preset", SHORT_PRESETS)
 def test_the_papers_presets_run_shortened_on_a_cpu_in_little_memory(preset, tmp_path):

@@ -76,6 +76,7 @@ def test_a_run_killed_at_random_times_ends_as_if_it_had_not_been(reference, tmp_
     crashing.chaos(tmp_path, "minatar", reference("minatar"), kills=4, seed=0, longest=6.0)
 
 
+@pytest.mark.slow_first
 def test_a_run_with_every_speed_feature_killed_between_dreams_ends_as_if_it_had_not_been(monkeypatch, tmp_path):
     precision = ("--world-model.precision", "bfloat16", "--policy.precision", "bfloat16")
     compiled = ("--machine.compile", "on", *precision, "--schedule.iterations", "1")

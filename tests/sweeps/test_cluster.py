@@ -82,6 +82,7 @@ def parent_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.slow_first
 @pytest.mark.timeout(900)
 def test_a_stopped_sweep_goes_on_survives_a_killed_node_and_every_run_ends_as_it_does_alone(cluster, tmp_path):
     runs_dir = tmp_path / "sweep"

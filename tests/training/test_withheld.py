@@ -34,6 +34,7 @@ def test_random_play_is_reproducible_and_has_events(breakout):
     assert 60 < int((whole.reward != 0).sum()) < 600
 
 
+@pytest.mark.slow_first
 def test_the_event_prior_detects_what_was_withheld_and_forgets_it_once_seen(breakout):
     config, game, replay = breakout
     world_model = config.world_model.with_prior_scale(0.3)

@@ -91,7 +91,7 @@ def measured_memory_in_a_separate_process(document):
 
 
 def shows_every_step_and_names_the_documentation(printed):
-    for word in ("matrix products", "fit step", "dream step", "PPO, 10 updates", "dreams and PPO", "load average"):
+    for word in ("matrix products", "fit step", "dream step", "PPO, 20 updates", "dreams and PPO", "load average"):
         assert word in printed
     assert "speed.json; docs/reference/benchmark.md explains the columns." in printed
     assert "…" not in printed, "no column is cut off"

@@ -81,6 +81,18 @@ def test_a_meeting_is_another_event_than_the_two_objects_apart():
     assert ((together - distant).abs() > 1e-5).all()
 
 
+def test_the_gradient_of_an_object_does_not_depend_on_distant_ones():
+    heads, one, other = build(), (0, 4, 6), (1, 11, 6)
+    gradients = []
+    for frames in (frames_with(one), frames_with(one, other)):
+        predicted = frames[:, -1].double().requires_grad_()
+        reward, _ = heads(frames, predicted, torch.zeros(1, SIZE).double())
+        reward.sum().backward()
+        gradients.append(predicted.grad[0, :, :7])
+    assert gradients[0].abs().max() > 0
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-12)
+
+
 def test_an_empty_cell_says_nothing():
     """A grid with nothing in it has the log-odds of an event without an object, whatever its size."""
     heads = build()

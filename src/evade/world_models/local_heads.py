@@ -142,8 +142,8 @@ class LocalHeads(nn.Module):
 def _add_evidence(evidence: Tensor, has_object: Tensor, no_object: Tensor) -> Tensor:
     """The log-odds of events, float32 `[B, N]`: what all objects add to those of an event without an object.
 
-    An object speaks for an event or says nothing. All objects get the same gradient: with a sum of odds instead, the
-    first one that explains a reward takes nearly all of it, and a better explanation is never found.
+    An object speaks for an event or says nothing. Its gradient does not depend on the other objects: with a sum of odds
+    instead, the first one that explains a reward takes nearly all of it, and a better explanation is never found.
 
     Args:
         evidence: `[B, N, H, W]`, of any sign.

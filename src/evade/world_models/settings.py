@@ -226,9 +226,9 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     otherwise never moves in dreams (docs/decisions/0012-chance-and-timers.md)."""
 
     local_heads: bool = field(default=False, metadata=ADDED_LATER)
-    """Only for binary cells: the odds of rewards and ends are sums over neighbourhoods of 3 x 3 cells of the last two
-    frames, instead of a head on pooled maps. T2T SimPLe: pooled. Ours on grids: a pooled head learns rewards that came
-    by chance by heart, and policies exploit it (docs/decisions/0013-local-heads.md)."""
+    """Only for binary cells: the log-odds of rewards and ends are sums over neighbourhoods of 3 x 3 cells of the last
+    two frames and the predicted one, instead of a head on pooled maps. T2T SimPLe: pooled. Ours on grids: a pooled head
+    learns rewards that came by chance by heart, and policies exploit it (docs/decisions/0013-local-heads.md)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -146,7 +146,7 @@ products, and take ten times as long on one without."""
 
 
 def _minatar(game: str) -> RunConfig:
-    """MinAtar with 100K real steps: about twelve minutes on one core."""
+    """MinAtar with 100K real steps: about ten minutes on one core."""
     return RunConfig(
         preset="minatar",
         variant="simple",

@@ -124,8 +124,7 @@ CHANCE_CHAPTERS = (
         "The value's claim and the return that followed",
         f"discounted return ({describe('faithfulness/value_claim').unit})",
         "What the policy's value expects of the game within 20 steps or a longer dream's horizon, and what the "
-        "game then paid. A claim "
-        "far above the return means that the policy was trained on promises of the dream.",
+        "game then paid. A claim far above the return means that the policy was trained on promises of the dream.",
         (
             measure_metric("faithfulness/value_claim", short="claimed"),
             measure_metric("faithfulness/value_return", short="followed"),

@@ -14,6 +14,7 @@ from evade.world_models.blocks import (
     PositionSignal,
     Standardise,
     initialise,
+    mix_channels,
     position_signal,
 )
 
@@ -59,6 +60,14 @@ def test_cell_norm_is_over_the_channels_of_one_cell():
     y = CellNorm(6)(x)
     torch.testing.assert_close(y.mean(1), torch.zeros(2, 3, 4), atol=1e-6, rtol=0)
     torch.testing.assert_close(y.var(1, correction=0), torch.ones(2, 3, 4), atol=1e-4, rtol=0)
+
+
+def test_mixing_channels_is_a_linear_map_of_each_cell():
+    layer, x = nn.Linear(5, 3), torch.randn(2, 5, 4, 6)
+    mixed = mix_channels(x, layer.weight, layer.bias)
+    torch.testing.assert_close(mixed, layer(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
+    assert mixed.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(mix_channels(x, layer.weight, None), mixed - layer.bias[:, None, None])
 
 
 def test_a_local_layer_is_residual_and_looks_one_cell_around():

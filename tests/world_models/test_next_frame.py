@@ -3,12 +3,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from evade.world_models.frame_logits import as_cells, compute_log_odds
+from evade.world_models.frame_logits import compute_log_odds
 from evade.world_models.next_frame import fast_argmax, predict_objects, predict_pixels
 
 
 def log_odds_of(features, head):
-    return compute_log_odds(as_cells(features), head.weight, head.bias)
+    return compute_log_odds(features, head.weight, head.bias)
 
 
 def example():

@@ -100,10 +100,30 @@ class CellNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C, H, W]` to the same shape."""
-        cells = x.permute(0, 2, 3, 1)
+        batch, channels, height, width = x.shape
+        # One row for each cell: compiled code otherwise copies the map into another layout first.
+        cells = x.permute(0, 2, 3, 1).reshape(-1, channels)
         # Statistics are always float32; on some devices autocast also returns float32.
         normed = F.layer_norm(cells, self.weight.shape, self.weight, self.bias, eps=1e-6).to(x.dtype)
-        return normed.permute(0, 3, 1, 2)
+        return normed.view(batch, height, width, channels).permute(0, 3, 1, 2)
+
+
+def mix_channels(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A linear map of each cell's channels, from frames' memory layout to channels-last without a copy in between.
+
+    Args:
+        x: `[B, C, H, W]`, contiguous.
+        weight: `[D, C]`.
+        bias: `[D]`.
+
+    Returns:
+        `[B, D, H, W]`, channels-last.
+    """
+    batch, _, height, width = x.shape
+    cells = torch.bmm(x.flatten(2).transpose(1, 2), weight.t().expand(batch, -1, -1))
+    if bias is not None:
+        cells = cells + bias
+    return cells.view(batch, height, width, -1).permute(0, 3, 1, 2)
 
 
 class ActionEmbedding(nn.Module):

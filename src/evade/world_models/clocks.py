@@ -37,7 +37,8 @@ def advance_ages(ages: Tensor, before: Tensor, after: Tensor, num_frames: int) -
         num_frames: K; ages stop at K - 1.
     """
     changed = (before ^ after).flatten(2)
-    appeared, vanished = ((changed & frame.flatten(2)).amax(2) for frame in (after, before))
+    # As floats: compiled code reduces a vector of bytes one by one.
+    appeared, vanished = ((changed & frame.flatten(2)).float().amax(2) for frame in (after, before))
     happened = torch.cat([appeared, vanished], 1)
     return (ages + 1).clamp_max(num_frames - 1) * (1 - happened.long())
 

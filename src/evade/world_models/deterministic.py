@@ -6,7 +6,6 @@ from torch import Tensor
 from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
 from evade.world_models.clocks import Clocks, advance_ages, count_ages
-from evade.world_models.frame_logits import as_cells
 from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.local_heads import NUM_FRAMES, LocalHeads
 from evade.world_models.losses import clipped_binary_cross_entropy
@@ -106,10 +105,8 @@ class DeterministicWorldModel(FrameNetwork):
             return self._decode(encoded)
         features = self._decode_features(encoded)
         log_odds = self._log_odds(features)
-        batch, _, height, width = features.shape
         # Without gradient: the frame must not be predicted so that rewards become likely.
-        is_on = torch.sigmoid(log_odds.detach()).view(batch, height, width, self.channels).permute(0, 3, 1, 2)
-        reward, end = self.local_heads(observation, is_on, embedded_action)
+        reward, end = self.local_heads(observation, torch.sigmoid(log_odds.detach()), embedded_action)
         return Output(features, reward, end, log_odds)
 
     def compute_loss(self, batch: Transitions) -> Loss:
@@ -129,8 +126,7 @@ class DeterministicWorldModel(FrameNetwork):
         if output.log_odds is None:
             frame_loss = compute_pixel_loss(output.features, self.frame_head, batch.next_frame, config.loss_cutoff)
         else:
-            target = as_cells(batch.next_frame)
-            frame_loss = clipped_binary_cross_entropy(output.log_odds, target, config.loss_cutoff).mean()
+            frame_loss = clipped_binary_cross_entropy(output.log_odds, batch.next_frame, config.loss_cutoff).mean()
         return self._combine_losses(frame_loss, output.reward, reward_class, output.end, batch.terminated)
 
     def use_statistics(self, statistics: Statistics) -> None:

@@ -28,19 +28,22 @@ def compute_logits(cells: Tensor, weight: Tensor, bias: Tensor, num_channels: in
     return flat.view(len(cells), num_channels, -1)
 
 
-def compute_log_odds(cells: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Cells `[n, D]` to the log-odds `[n, C]` that a value is 1, at least float32, for cells of two values.
+def compute_log_odds(features: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """The log-odds that a value is 1, at least float32 `[B, C, H, W]`, for cells of two values.
 
     The difference of the two logits as one product, which is half of the work; the loss of a fit of MinAtar's size then
-    takes a third of the time of a softmax over two values.
+    takes a third of the time of a softmax over two values. The result has the memory layout of frames, so that nothing
+    is transposed where it meets them.
 
     Args:
-        cells: `[n, D]`.
+        features: `[B, D, H, W]`.
         weight: `[C * 2, D]`.
         bias: `[C * 2]`, at least float32.
     """
     weight, bias = weight[1::2] - weight[::2], bias[1::2] - bias[::2]
-    return compute_logits(cells, weight.to(cells.dtype), bias, len(bias)).squeeze(-1)
+    batch, _, height, width = features.shape
+    products = torch.bmm(weight.to(features.dtype).expand(batch, -1, -1), features.flatten(2))
+    return (products + bias[:, None]).view(batch, -1, height, width)
 
 
 def as_cells(x: Tensor) -> Tensor:

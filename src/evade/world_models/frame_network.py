@@ -21,10 +21,11 @@ from evade.world_models.blocks import (
     Standardise,
     UpStage,
     initialise,
+    mix_channels,
 )
 from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
-from evade.world_models.frame_logits import as_cells, compute_log_odds
+from evade.world_models.frame_logits import compute_log_odds
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
 from evade.world_models.next_frame import predict_objects, predict_pixels
@@ -56,7 +57,7 @@ class Output(NamedTuple):
     end: Tensor | None
     """The log-odds of the end, `[B]`; None without an end head."""
     log_odds: Tensor | None = None
-    """Of each value of the frame being 1, `[B * H * W, C]`, if they are known already."""
+    """Of each value of the frame being 1, `[B, C, H, W]`, if they are known already."""
 
 
 class FrameNetwork(nn.Module, ABC):
@@ -182,10 +183,10 @@ class FrameNetwork(nn.Module, ABC):
             embedded_action: `[B, hidden_size]`.
             context: `[B, hidden_size]`, added to every cell.
         """
-        x: Tensor = self.embedding(stacked.permute(0, 2, 3, 1))
+        x = mix_channels(stacked, self.embedding.weight, self.embedding.bias)
         if context is not None:
-            x = x + context[:, None, None]
-        x = self.position(x.permute(0, 3, 1, 2))
+            x = x + context[:, :, None, None]
+        x = self.position(x)
         for layer in self.local:
             x = layer(x, embedded_action)
         skips: list[Tensor] = []
@@ -331,9 +332,9 @@ class FrameNetwork(nn.Module, ABC):
         return predict_pixels(output.features, self.frame_head, self.channels)
 
     def _log_odds(self, features: Tensor) -> Tensor:
-        """Of each value of a binary frame being 1, `[B * H * W, C]`."""
+        """Of each value of a binary frame being 1, `[B, C, H, W]`."""
         with torch.autocast(features.device.type, enabled=False):
-            return compute_log_odds(as_cells(features), self.frame_head.weight, self.frame_head.bias)
+            return compute_log_odds(features, self.frame_head.weight, self.frame_head.bias)
 
     def _decide_reward(self, logits: Tensor) -> Tensor:
         if self.config.reward.estimate == "expected":

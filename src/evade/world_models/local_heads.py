@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from evade.checks import require
 from evade.layers import NoisyConv2d
-from evade.world_models.blocks import ActionInjection, CellNorm, initialise
+from evade.world_models.blocks import ActionInjection, CellNorm, initialise, mix_channels
 from evade.world_models.heads import build_event_layers
 from evade.world_models.settings import RewardPathConfig
 
@@ -101,20 +101,20 @@ class LocalHeads(nn.Module):
         last = recent[:, -predicted.shape[1] :]
         # What appears and what vanishes is most of what pays, and otherwise the network has to find these products.
         changes = [predicted * (1 - last), last * (1 - predicted)]
-        seen = torch.cat([recent, predicted, *changes], 1).contiguous(memory_format=torch.channels_last)
-        x: Tensor = self.embedding(seen)
-        present = observation[:, -1].flatten(2).amax(2).to(action.dtype)
+        seen = torch.cat([recent, predicted, *changes], 1)
+        x = mix_channels(seen, self.embedding.weight.flatten(1), self.embedding.bias)
+        present = observation[:, -1].flatten(2).to(action.dtype).amax(2)
         x = self.injection(x + self.presence(present)[:, :, None, None], action)
         has_object = (observation[:, -NUM_FRAMES:].amax((1, 2)) > 0) | (predicted.amax(1) > 0.5)
         end, last_map = None, None
         if self.end is not None:
             last_map = self._convolve(x)
-            end = _add_evidence(self.end(last_map), has_object, self.no_object[-1:]).squeeze(1)
+            end = _add_evidence(self.end, last_map, has_object, self.no_object[-1:]).squeeze(1)
         if self.events:
             last_map = self._convolve(x, list(self.events.values()))
         elif last_map is None:
             last_map = self._convolve(x)
-        paid = _add_evidence(self.reward(last_map), has_object, self.no_object[: self.reward.out_channels])
+        paid = _add_evidence(self.reward, last_map, has_object, self.no_object[: self.reward.out_channels])
         none = torch.zeros_like(paid[:, :1])
         return torch.cat([paid[:, : self.zero_class], none, paid[:, self.zero_class :]], 1), end
 
@@ -139,16 +139,19 @@ class LocalHeads(nn.Module):
         return x + F.relu(last(self.norm(x)))
 
 
-def _add_evidence(evidence: Tensor, has_object: Tensor, no_object: Tensor) -> Tensor:
+def _add_evidence(head: nn.Conv2d, last_map: Tensor, has_object: Tensor, no_object: Tensor) -> Tensor:
     """The log-odds of events, float32 `[B, N]`: what all objects add to those of an event without an object.
 
     An object speaks for an event or says nothing. Its gradient does not depend on the other objects: with a sum of odds
     instead, the first one that explains a reward takes nearly all of it, and a better explanation is never found.
 
     Args:
-        evidence: `[B, N, H, W]`, of any sign.
+        head: the 1x1 convolution that gives each cell's evidence for N events, of any sign before the softplus.
+        last_map: `[B, size, H, W]`.
         has_object: bool `[B, H, W]`; other cells say nothing.
         no_object: `[N]`, the log-odds without an object.
     """
-    of_objects = F.softplus(evidence.float()).masked_fill(~has_object.unsqueeze(1), 0.0)
-    return of_objects.sum((2, 3)) + no_object.float()
+    # A product of cells: torch.compile copies the map into another layout for a convolution to one channel.
+    evidence = F.linear(last_map.permute(0, 2, 3, 1), head.weight.flatten(1), head.bias)
+    of_objects = F.softplus(evidence.float()).masked_fill(~has_object.unsqueeze(3), 0.0)
+    return of_objects.sum((1, 2)) + no_object.float()

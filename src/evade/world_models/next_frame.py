@@ -50,7 +50,7 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, is_single: Tensor, sha
     them changes with its own probability, if that is above `LEAST_FLIP`.
 
     Args:
-        log_odds: `[B * H * W, C]`, of each value of the next frame being 1.
+        log_odds: `[B, C, H, W]`, of each value of the next frame being 1.
         last_frame: uint8 `[B, C, H, W]`.
         is_single: bool `[C]`, the channels that always show one object.
         share: `[B]`, uniform between 0 and 1; None for the most likely frame.
@@ -58,17 +58,16 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, is_single: Tensor, sha
     Returns:
         uint8 `[B, C, H, W]`.
     """
-    batch, num_channels, height, width = last_frame.shape
-    log_odds = log_odds.view(batch, height * width, num_channels)
-    highest = log_odds.amax(1, keepdim=True)
-    had_object = (last_frame.flatten(2).amax(2) > 0).unsqueeze(1)
+    log_odds, is_single = log_odds.flatten(2), is_single[:, None]
+    highest = log_odds.amax(2, keepdim=True)
+    had_object = last_frame.flatten(2).float().amax(2, keepdim=True) > 0
     keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)
     is_likely = log_odds > 0
     if share is not None:
         unlikely = torch.sigmoid(-log_odds.abs())
         is_likely = is_likely ^ ((unlikely > share[:, None, None]) & (unlikely > LEAST_FLIP))
     is_on = (is_likely & ~is_single) | ((log_odds == highest) & keeps_one)
-    return is_on.to(torch.uint8).view(batch, height, width, num_channels).permute(0, 3, 1, 2)
+    return is_on.to(torch.uint8).view_as(last_frame)
 
 
 def fast_argmax(logits: Tensor) -> Tensor:

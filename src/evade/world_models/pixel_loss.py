@@ -32,8 +32,8 @@ def compute_pixel_loss(features: Tensor, head: nn.Linear, frame: Tensor, cutoff:
         # At MinAtar's size everything is one chunk: then torch's own autograd is as good.
         if cells.shape[0] <= size:
             if weight.shape[0] == 2 * target.shape[1]:
-                log_odds = compute_log_odds(cells, weight, bias)
-                return clipped_binary_cross_entropy(log_odds, target, cutoff).mean()
+                log_odds = compute_log_odds(features, weight, bias)
+                return clipped_binary_cross_entropy(log_odds, frame, cutoff).mean()
             logits = compute_logits(cells, weight.to(cells.dtype), bias, target.shape[1])
             return clipped_cross_entropy(logits, target.long(), cutoff).mean()
         arguments = cells, weight, bias, target, cutoff, size

@@ -90,6 +90,8 @@ def _atari_laptop(game: str) -> RunConfig:
     )
 
 
+_GRID_REWARD = RewardPathConfig(estimate="expected", prior_scale=0.3, prior_optimism=0.5)
+
 _GRID_NETWORK: dict[str, Any] = {
     "hidden_size": 16,
     "depth": 2,
@@ -99,7 +101,6 @@ _GRID_NETWORK: dict[str, Any] = {
     "keeps_objects": True,
     "predicts_end": True,
     "corrects_rates": True,
-    "reward": RewardPathConfig(estimate="expected", prior_scale=0.3, prior_optimism=0.5),
     "fit": FitConfig(
         dropout=0.0,
         middle_dropout=0.0,
@@ -114,13 +115,20 @@ _GRID_NETWORK: dict[str, Any] = {
 """What both world models of small grids share."""
 
 GRID_MODEL = DeterministicConfig(
-    **_GRID_NETWORK, seen_frames=6, clocks=True, surprises=True, flips=True, local_heads=True
+    **_GRID_NETWORK,
+    reward=replace(_GRID_REWARD, prior_budget=0.05),
+    seen_frames=6,
+    clocks=True,
+    surprises=True,
+    flips=True,
+    local_heads=True,
 )
 """The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md,
-docs/decisions/0012-chance-and-timers.md and docs/decisions/0013-local-heads.md)."""
+docs/decisions/0012-chance-and-timers.md, 0013-local-heads.md and 0015-what-a-dream-may-promise.md)."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
     **_GRID_NETWORK,
+    reward=_GRID_REWARD,
     pools_max=True,
     memory_channels=0,
     bits=BitsConfig(

@@ -70,6 +70,7 @@ class DeterministicWorldModel(FrameNetwork):
                 predicts_end=config.predicts_end,
             )
         self._complete(frame_size)
+        self._has_budget = self.event_prior is not None and config.reward.prior_budget > 0
 
     def _check_settings(self) -> None:
         rule = f"must not exceed env.num_frames = {self.num_frames}"
@@ -98,8 +99,7 @@ class DeterministicWorldModel(FrameNetwork):
         stacked = self.standardise(observation[:, -self.seen_frames :].flatten(1, 2).float())
         context = None
         if self.clocks is not None:
-            (ages,) = memory or self.initial_memory(observation)
-            context = self.clocks(ages)
+            context = self.clocks((memory or self.initial_memory(observation))[0])
         encoded = self._encode(stacked, embedded_action, context)
         if self.local_heads is None:
             return self._decode(encoded)
@@ -136,8 +136,12 @@ class DeterministicWorldModel(FrameNetwork):
             self.local_heads.num_transitions.fill_(statistics.num_transitions)
 
     def initial_memory(self, observation: Tensor) -> Memory:
-        """With `clocks`, how long ago each channel changed, `[B, 2 * C]`; otherwise empty."""
-        return () if self.clocks is None else (count_ages(observation),)
+        """With `clocks`, how long ago each channel changed, `[B, 2 * C]`; with `prior_budget` that budget, `[B]`."""
+        memory: Memory = () if self.clocks is None else (count_ages(observation),)
+        if self._has_budget:
+            budget = torch.full((len(observation),), self.config.reward.prior_budget, device=observation.device)
+            memory = (*memory, budget)
+        return memory
 
     def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
         """With `flips` two numbers between 0 and 1 for each dream, with `surprises` one of them, `[B]`."""
@@ -153,15 +157,17 @@ class DeterministicWorldModel(FrameNetwork):
         Without noise the most likely frame, with noise one that chance decides. Call it in `.eval()` mode, with a draw
         held or the mean in use (`evade.layers`).
         """
+        memory = memory or self.initial_memory(observation)
         with self._autocast(observation):
             output = self._body(observation, action, memory)
-        prediction = self._decide(output, observation, action, share=noise[0] if noise and self.config.flips else None)
+        left = memory[-1] if self._has_budget else None
+        share = noise[0] if noise and self.config.flips else None
+        prediction = self._decide(output, observation, action, share=share, left=left)
         if self.surprises is not None and noise:
             prediction = prediction._replace(frame=self.surprises.show(prediction.frame, noise[-1]))
         if self.clocks is not None:
-            (ages,) = memory or self.initial_memory(observation)
-            later = advance_ages(ages, observation[:, -1], prediction.frame, self.num_frames)
-            prediction = prediction._replace(memory=(later,))
+            later = advance_ages(memory[0], observation[:, -1], prediction.frame, self.num_frames)
+            prediction = prediction._replace(memory=(later, *prediction.memory))
         return prediction
 
     @torch.no_grad()

@@ -130,13 +130,13 @@ class EventPrior(NoisyLayer):
         nows, actions, thens = (x.reshape(self.num_draws, -1, *x.shape[1:]) for x in (now, action, then))
         return torch.cat([self._evaluate(*each) for each in zip(nows, actions, thens, self.held_kernel, strict=True)])
 
-    def add_to(self, reward: Tensor, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
-        """The expected rewards `[B]` of the network under the current draw of the prior.
+    def judge(self, reward: Tensor, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
+        """What the current draw of the prior adds to the expected rewards of the network, both `[B]`.
 
         Where the network expects a reward of 1 or -1 it has recognised an event, and the prior adds nothing.
         """
         added: Tensor = self(now, action, then)
-        return reward + (1 - reward.abs()).clamp_min(0) * added
+        return (1 - reward.abs()).clamp_min(0) * added
 
     def _evaluate(self, now: Tensor, action: Tensor, then: Tensor, weight: Tensor) -> Tensor:
         pair_shape = (self.channels, self.channels + 1, WINDOW, WINDOW)

@@ -291,6 +291,7 @@ class FrameNetwork(nn.Module, ABC):
         action: Tensor,
         memory: Memory = (),
         share: Tensor | None = None,
+        left: Tensor | None = None,
     ) -> Prediction:
         """The frame and the end, and the reward by `config.reward.estimate`.
 
@@ -300,11 +301,17 @@ class FrameNetwork(nn.Module, ABC):
             action: its other input.
             memory: to return with the prediction.
             share: `[B, 2]`, uniform between 0 and 1, to sample frame and end; None for the most likely ones.
+            left: `[B]`, the most that the event prior may still add or take away in each dream, in points; the memory
+                then ends with what is left afterwards.
         """
         frame = self._decide_frame(output, observation, None if share is None else share[:, 0])
         reward = self._decide_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
-            reward = self.event_prior.add_to(reward, observation[:, -1], action, frame)
+            added = self.event_prior.judge(reward, observation[:, -1], action, frame)
+            if left is not None:
+                added = added / self.event_prior.scale * left
+                memory = (*memory, left - added.abs())
+            reward = reward + added
         return Prediction(frame, reward, self._decide_end(output.end, action, share), memory)
 
     def _decide_end(self, end: Tensor | None, action: Tensor, share: Tensor | None) -> Tensor:
@@ -322,7 +329,7 @@ class FrameNetwork(nn.Module, ABC):
         reward = self._mean_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
             frame = self._decide_frame(output, observation)
-            reward = self.event_prior.add_to(reward, observation[:, -1], action, frame)
+            reward = reward + self.event_prior.judge(reward, observation[:, -1], action, frame)
         return reward
 
     def _decide_frame(self, output: Output, observation: Tensor, share: Tensor | None = None) -> Tensor:

@@ -62,13 +62,18 @@ class RewardPathConfig:
     prior_optimism: float = field(default=0.0, metadata=ADDED_LATER)
     """Mean of the prior, in units of its standard deviation. Ours: above 0, many unknown steps promise more than one,
     and an agent that has to pass through all of them goes there (docs/decisions/0011-exploration-in-the-loop.md)."""
+    prior_budget: float = field(default=0.0, metadata=ADDED_LATER)
+    """The most that the prior adds and takes away in one dream, in points; 0 for no limit. What a step is paid is
+    multiplied by what is left of the budget, over `prior_scale`. Ours: in the game an unknown event is unknown only
+    once, and a draw that pays for it at every step makes any loop worth more than a reward
+    (docs/decisions/0015-what-a-dream-may-promise.md)."""
     estimate: Literal["argmax", "expected"] = "argmax"
     """Reward of a dream's step: the most likely one (T2T SimPLe), or the mean of the predicted distribution. The mean
     differs between draws even where no reward has been seen yet, which gives the policy something to explore."""
 
     def __post_init__(self) -> None:
         section = "world_model.reward"
-        weights = "sigma_init kl_weight prior_scale prior_optimism"
+        weights = "sigma_init kl_weight prior_scale prior_optimism prior_budget"
         require_fields(self, section, weights, finite_not_negative, "must be finite and not negative")
         require_fields(self, section, "prior_patience", finite_positive, "must be finite and positive")
         require_choice(f"{section}.event_init", self.event_init, ("identity", "random"))

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Sequences, Transitions
 from evade.world_models.bits import BitPosterior, BitPredictor, sign
 from evade.world_models.blocks import ActionEmbedding, ActionInjection, initialise
@@ -77,6 +78,8 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         nn.init.normal_(self.bit_posterior.embedding.bias, std=0.01)
         self.register_buffer("num_updates", torch.zeros((), dtype=torch.long))
         self._complete(frame_size)
+        rule = "must be 0 for this kind of world model, whose dreams do not carry it"
+        require(config.reward.prior_budget == 0, "world_model.reward.prior_budget", config.reward.prior_budget, rule)
 
     def forward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Logits:
         """Logits of the next step under the bits that `noise` chooses; arguments as in `predict`."""

@@ -108,22 +108,27 @@ class CellNorm(nn.Module):
         return normed.view(batch, height, width, channels).permute(0, 3, 1, 2)
 
 
-def mix_channels(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """A linear map of each cell's channels, from frames' memory layout to channels-last without a copy in between.
+def mix_channels(cells: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """A linear map of each cell's channels; cells of frames, whose memory has the channels first, are not copied.
 
     Args:
-        x: `[B, C, H, W]`, contiguous.
+        cells: `[B, H, W, C]`.
         weight: `[D, C]`.
         bias: `[D]`.
 
     Returns:
-        `[B, D, H, W]`, channels-last.
+        `[B, H, W, D]`, contiguous.
     """
-    batch, _, height, width = x.shape
-    cells = torch.bmm(x.flatten(2).transpose(1, 2), weight.t().expand(batch, -1, -1))
-    if bias is not None:
-        cells = cells + bias
-    return cells.view(batch, height, width, -1).permute(0, 3, 1, 2)
+    mixed = torch.bmm(cells.flatten(1, 2), weight.t().expand(len(cells), -1, -1))
+    return (mixed if bias is None else mixed + bias).view(*cells.shape[:3], -1)
+
+
+class CellLinear(nn.Linear):
+    """`nn.Linear` that uses `mix_channels` above."""
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """`[B, H, W, C]` to `[B, H, W, D]`."""
+        return mix_channels(cells, self.weight, self.bias)
 
 
 class ActionEmbedding(nn.Module):

@@ -14,6 +14,7 @@ from evade.records import Loss, Memory, Noise, Prediction, Statistics, Transitio
 from evade.world_models.blocks import (
     ActionEmbedding,
     ActionInjection,
+    CellLinear,
     DownStage,
     LocalLayer,
     MiddleNet,
@@ -21,7 +22,6 @@ from evade.world_models.blocks import (
     Standardise,
     UpStage,
     initialise,
-    mix_channels,
 )
 from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
@@ -110,7 +110,7 @@ class FrameNetwork(nn.Module, ABC):
         bottleneck = self.bottleneck_channels = widths[-1]
 
         self.standardise = Standardise() if config.standardise else nn.Identity()
-        self.embedding = nn.Linear(in_channels, size)
+        self.embedding = CellLinear(in_channels, size)
         self.position = PositionSignal()
         self.local = nn.ModuleList(LocalLayer(size, size, config.activation) for _ in range(config.num_local_layers))
         self.down = nn.ModuleList(
@@ -183,10 +183,10 @@ class FrameNetwork(nn.Module, ABC):
             embedded_action: `[B, hidden_size]`.
             context: `[B, hidden_size]`, added to every cell.
         """
-        x = mix_channels(stacked, self.embedding.weight, self.embedding.bias)
+        x: Tensor = self.embedding(stacked.permute(0, 2, 3, 1))
         if context is not None:
-            x = x + context[:, :, None, None]
-        x = self.position(x)
+            x = x + context[:, None, None]
+        x = self.position(x.permute(0, 3, 1, 2))
         for layer in self.local:
             x = layer(x, embedded_action)
         skips: list[Tensor] = []

@@ -102,9 +102,10 @@ class LocalHeads(nn.Module):
         # What appears and what vanishes is most of what pays, and otherwise the network has to find these products.
         changes = [predicted * (1 - last), last * (1 - predicted)]
         seen = torch.cat([recent, predicted, *changes], 1)
-        x = mix_channels(seen, self.embedding.weight.flatten(1), self.embedding.bias)
+        cells = mix_channels(seen.permute(0, 2, 3, 1), self.embedding.weight.flatten(1), self.embedding.bias)
         present = observation[:, -1].flatten(2).to(action.dtype).amax(2)
-        x = self.injection(x + self.presence(present)[:, :, None, None], action)
+        cells = cells + self.presence(present)[:, None, None]
+        x = self.injection(cells.permute(0, 3, 1, 2), action)
         has_object = (observation[:, -NUM_FRAMES:].amax((1, 2)) > 0) | (predicted.amax(1) > 0.5)
         end, last_map = None, None
         if self.end is not None:

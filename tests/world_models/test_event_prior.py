@@ -202,6 +202,6 @@ def test_the_prior_adds_nothing_where_a_reward_is_expected():
     action = torch.tensor([0, 1, 2, 0])
     draw(layer, torch.Generator().manual_seed(0))
     reward = torch.tensor([0.0, 0.5, 1.0, -1.0])
-    added = layer.judge(reward, now, action, then)
+    added = layer.added_reward(reward, now, action, then)
     assert torch.allclose(added, torch.tensor([1.0, 0.5, 0.0, 0.0]) * layer(now, action, then))
     assert added[0] != 0

@@ -136,7 +136,7 @@ class PlainWorldModel(nn.Module):
         frame = logits.frame.argmax(-1).to(torch.uint8).permute(0, 3, 1, 2).contiguous()
         reward = (logits.reward.argmax(-1) + self.network.lowest_reward).float()
         if self.network.event_prior is not None:
-            reward = reward + self.network.event_prior.judge(reward, observation[:, -1], action, frame)
+            reward = reward + self.network.event_prior.added_reward(reward, observation[:, -1], action, frame)
         terminated = torch.zeros_like(action, dtype=torch.bool) if logits.end is None else logits.end > 0
         return Prediction(frame, reward, terminated)
 

@@ -20,7 +20,7 @@ of about half a minute."""
 
 OPTIONS: dict[str, str | int | bool | Callable[..., Any]] = {"layout_optimization": False}
 """Of torch.compile. The networks choose their memory layouts themselves. The compiler's own choice also transposes
-frames, and a dream step of MinAtar's Breakout then takes 1.16 times as long (processor time, two repeats)."""
+frames, and a dream step of MinAtar's Breakout then takes 1.4 times as long (processor time, two repeats)."""
 
 Work = TypeVar("Work", bound=Callable[..., Any])
 Callback = Callable[[float], None]

@@ -130,7 +130,7 @@ class EventPrior(NoisyLayer):
         nows, actions, thens = (x.reshape(self.num_draws, -1, *x.shape[1:]) for x in (now, action, then))
         return torch.cat([self._evaluate(*each) for each in zip(nows, actions, thens, self.held_kernel, strict=True)])
 
-    def judge(self, reward: Tensor, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
+    def added_reward(self, reward: Tensor, now: Tensor, action: Tensor, then: Tensor) -> Tensor:
         """What the current draw of the prior adds to the expected rewards of the network, both `[B]`.
 
         Where the network expects a reward of 1 or -1 it has recognised an event, and the prior adds nothing.

@@ -307,7 +307,7 @@ class FrameNetwork(nn.Module, ABC):
         frame = self._decide_frame(output, observation, None if share is None else share[:, 0])
         reward = self._decide_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
-            added = self.event_prior.judge(reward, observation[:, -1], action, frame)
+            added = self.event_prior.added_reward(reward, observation[:, -1], action, frame)
             if left is not None:
                 added = added / self.event_prior.scale * left
                 memory = (*memory, left - added.abs())
@@ -329,7 +329,7 @@ class FrameNetwork(nn.Module, ABC):
         reward = self._mean_reward(self._correct_rewards(output.reward))
         if self.event_prior is not None:
             frame = self._decide_frame(output, observation)
-            reward = reward + self.event_prior.judge(reward, observation[:, -1], action, frame)
+            reward = reward + self.event_prior.added_reward(reward, observation[:, -1], action, frame)
         return reward
 
     def _decide_frame(self, output: Output, observation: Tensor, share: Tensor | None = None) -> Tensor:

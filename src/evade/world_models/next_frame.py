@@ -60,6 +60,7 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, is_single: Tensor, sha
     """
     log_odds, is_single = log_odds.flatten(2), is_single[:, None]
     highest = log_odds.amax(2, keepdim=True)
+    # As floats: compiled code reduces a vector of bytes one by one.
     had_object = last_frame.flatten(2).float().amax(2, keepdim=True) > 0
     keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)
     is_likely = log_odds > 0

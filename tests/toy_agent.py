@@ -107,7 +107,7 @@ class TableModel(nn.Module):
         self.observed = getattr(self, "observed", 0) + len(batch.action)
 
     def use_statistics(self, statistics):
-        self.is_single = statistics.is_single
+        self.one_object = statistics.one_object
 
 
 class Stateless:

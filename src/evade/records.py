@@ -44,8 +44,9 @@ class Sequences(NamedTuple):
 class Statistics(NamedTuple):
     """What holds in all real experience so far."""
 
-    is_single: Tensor
-    """bool `[C]`: channels of a grid that showed exactly one object in every frame; all False for pictures."""
+    one_object: Tensor
+    """bool `[C, C]`: row c marks the channels of a grid, c among them, that together showed exactly one object in every
+    frame. A row without marks is of a channel in no such group; in pictures all are."""
     reward_excess: Tensor
     """float32 `[R]`: by how much each reward is oversampled in batches, as the log of the ratio of its shares."""
     end_excess: Tensor

@@ -226,8 +226,8 @@ def test_loading_past_a_damaged_checkpoint_is_not_silent(trained, tmp_path):
 def test_a_checkpoint_of_another_version_is_named(trained):
     run = load_run(trained)
     weights = run.world_model.state_dict()
-    weights.pop("is_single")
-    with pytest.raises(RunError, match=r"another version of evade.*environment.txt.*is_single.* is missing"):
+    weights.pop("one_object")
+    with pytest.raises(RunError, match=r"another version of evade.*environment.txt.*one_object.* is missing"):
         load_weights(run.world_model, weights)
 
 

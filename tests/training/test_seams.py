@@ -40,7 +40,7 @@ def test_an_iteration_of_algorithm_1_fits_the_table_to_the_game(trained):
     # Four standard deviations of a share of that many steps.
     assert stayed.item() == pytest.approx(SLIP, abs=4 * math.sqrt(SLIP * (1 - SLIP) / 200))
     assert torch.equal(state.world_model.rewards, state.world_model.ends)
-    assert state.world_model.is_single.tolist() == [True]
+    assert state.world_model.one_object.tolist() == [[True]]
 
 
 def test_the_policy_learns_in_sampled_dreams_to_go_right(trained):

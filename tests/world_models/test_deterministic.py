@@ -42,7 +42,7 @@ def with_fit(config, **changes):
 
 
 def statistics(is_single):
-    return Statistics(is_single, torch.zeros(MINATAR.num_reward_classes), torch.zeros(()), 0)
+    return Statistics(is_single.diag(), torch.zeros(MINATAR.num_reward_classes), torch.zeros(()), 0)
 
 
 def count(model):
@@ -286,20 +286,20 @@ def test_a_dream_keeps_the_only_object_of_a_channel():
 
 def test_statistics_set_the_single_channels_and_fitting_leaves_them_alone():
     model = small(replace(SMALL, keeps_objects=True))
-    assert model.is_single.tolist() == [False] * 4
+    assert model.one_object.diagonal().tolist() == [False] * 4
     model.use_statistics(statistics(torch.tensor([True, False, True, False])))
-    assert model.is_single.tolist() == [True, False, True, False]
+    assert model.one_object.diagonal().tolist() == [True, False, True, False]
     batch = moving_dot(3, torch.Generator().manual_seed(0))
     fitter = build_fitter(model.config, model)
     for training in (True, False):
         model.train(training).compute_loss(batch)
-        assert model.is_single.tolist() == [True, False, True, False]
+        assert model.one_object.diagonal().tolist() == [True, False, True, False]
     model.train()
     fitter.update(batch)
-    assert model.is_single.tolist() == [True, False, True, False]
+    assert model.one_object.diagonal().tolist() == [True, False, True, False]
     model.use_statistics(statistics(torch.tensor([False, True, True, False])))
-    assert model.is_single.tolist() == [False, True, True, False]
-    assert torch.equal(model.state_dict()["is_single"], model.is_single)
+    assert model.one_object.diagonal().tolist() == [False, True, True, False]
+    assert torch.equal(model.state_dict()["one_object"], model.one_object)
 
 
 def test_a_dream_shows_one_object_in_single_channels():
@@ -315,7 +315,7 @@ def test_statistics_do_not_matter_to_a_model_that_decides_every_cell_alone():
     model = small().eval()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     model.use_statistics(statistics(torch.ones(4, dtype=torch.bool)))
-    assert "is_single" not in before
+    assert "one_object" not in before
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 

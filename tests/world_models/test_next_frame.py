@@ -40,7 +40,7 @@ def objects(odds, last_frame, is_single=False, share=None):
     features = torch.tensor(odds).view(1, 1, 1, -1)
     before = torch.tensor(last_frame, dtype=torch.uint8).view(1, 1, 1, -1)
     share = None if share is None else torch.tensor([share])
-    return predict_objects(log_odds_of(features, head), before, torch.tensor([is_single]), share).flatten().tolist()
+    return predict_objects(log_odds_of(features, head), before, torch.tensor([[is_single]]), share).flatten().tolist()
 
 
 def test_an_object_in_an_uncertain_place_does_not_vanish():
@@ -53,7 +53,7 @@ def test_an_object_in_an_uncertain_place_does_not_vanish():
 def test_certain_objects_are_decided_cell_by_cell():
     assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0]) == [1, 0, 1, 0]
     features, head, before = example()
-    predicted = predict_objects(log_odds_of(features, head), before, torch.zeros(6, dtype=torch.bool))
+    predicted = predict_objects(log_odds_of(features, head), before, torch.zeros(6, 6, dtype=torch.bool))
     assert torch.equal(predicted, predict_pixels(features, head, 6))
 
 
@@ -65,9 +65,20 @@ def test_a_single_object_neither_doubles_nor_vanishes():
 def test_single_channels_do_not_change_the_others():
     features, head, before = example()
     is_single = torch.tensor([True, False, False, True, False, False])
-    shown = predict_objects(log_odds_of(features, head), before, is_single)
+    shown = predict_objects(log_odds_of(features, head), before, is_single.diag())
     assert (shown[:, is_single].flatten(2).sum(2) == 1).all()
     assert torch.equal(shown[:, ~is_single], predict_pixels(features, head, 6)[:, ~is_single])
+
+
+def test_an_object_that_several_channels_share_is_shown_in_one_of_them():
+    one_object = torch.eye(4, dtype=torch.bool)
+    one_object[:2, :2] = True
+    # Channels 0 and 1 share an object, channel 2 shows its own, channel 3 may show any number.
+    log_odds = torch.tensor([[[2.0, 1.0], [3.0, 2.5], [-4.0, -5.0], [1.0, 2.0]]])
+    one_object[3] = False
+    before = torch.zeros(1, 4, 1, 2, dtype=torch.uint8)
+    shown = predict_objects(log_odds.unsqueeze(2), before, one_object)
+    assert shown.flatten(2).tolist() == [[[0, 0], [1, 0], [1, 0], [1, 1]]]
 
 
 def test_cells_that_change_together_flip_together():
@@ -91,6 +102,6 @@ def test_a_cell_flips_with_its_own_probability():
         head.bias.zero_()
     features = torch.full((20_000, 1, 1, 1), -0.85)
     empty = torch.zeros(20_000, 1, 1, 1, dtype=torch.uint8)
-    shown = predict_objects(log_odds_of(features, head), empty, torch.tensor([False]), torch.rand(20_000))
+    shown = predict_objects(log_odds_of(features, head), empty, torch.tensor([[False]]), torch.rand(20_000))
     probability = torch.sigmoid(torch.tensor(-0.85)).item()
     assert abs(shown.float().mean() - probability) < 5 * (probability * (1 - probability) / 20_000) ** 0.5

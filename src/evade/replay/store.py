@@ -21,6 +21,7 @@ from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, large
 from evade.replay.distinct import DistinctGroups, frame_keys
 from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
+from evade.replay.single_objects import SingleObjects
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Replay:
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
         self._newest_windows = torch.empty(0, dtype=torch.long)
-        self._is_single = torch.full((game.channels,), game.levels == 2)
+        self._single_objects = SingleObjects(game.channels)
         self._keys = torch.empty(0, dtype=torch.long)
         self._distinct: dict[str, tuple[int, DistinctGroups]] = {}
 
@@ -151,7 +152,7 @@ class Replay:
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
         kinds = [torch.isin(windows, kind) for kind in self._eventful.values()]
         excess = measure_excess(reward, ends, kinds, classes, self.config.eventful_share)
-        return Statistics(self._is_single.clone(), *excess, len(windows))
+        return Statistics(self._single_objects.find_groups(), *excess, len(windows))
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
         begin, end = self.size, self.size + len(chunk.frame)
@@ -160,8 +161,8 @@ class Replay:
             room[:begin] = self._frames[:begin]
             self._frames = room
         self._frames[begin:end] = chunk.frame
-        if self._is_single.any():
-            self._is_single &= (chunk.frame.flatten(2).sum(2) == 1).all(0)
+        if self._game.levels == 2:
+            self._single_objects.add(chunk.frame)
         if self.size == 0:
             self._rest = chunk._replace(frame=torch.empty(0))
         else:

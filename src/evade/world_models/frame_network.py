@@ -79,7 +79,7 @@ class FrameNetwork(nn.Module, ABC):
     """
 
     config: FrameNetworkConfig
-    is_single: Tensor
+    one_object: Tensor
     reward_excess: Tensor
     end_excess: Tensor
 
@@ -131,7 +131,7 @@ class FrameNetwork(nn.Module, ABC):
         if has_pooled_heads and config.predicts_end:
             self.end_head = PooledHead(*sizes, 1, bias=True, has_max=config.pools_max)
         if config.keeps_objects:
-            self.register_buffer("is_single", torch.zeros(channels, dtype=torch.bool))
+            self.register_buffer("one_object", torch.zeros(channels, channels, dtype=torch.bool))
         if config.corrects_rates:
             self.register_buffer("reward_excess", torch.zeros(num_reward_classes))
             self.register_buffer("end_excess", torch.zeros(()))
@@ -272,7 +272,7 @@ class FrameNetwork(nn.Module, ABC):
     def use_statistics(self, statistics: Statistics) -> None:
         """Store what `keeps_objects` and `corrects_rates` need; ignored without them."""
         if self.config.keeps_objects:
-            self.is_single.copy_(statistics.is_single)
+            self.one_object.copy_(statistics.one_object)
         if self.config.corrects_rates:
             self.reward_excess.copy_(statistics.reward_excess.clamp(-MAX_EXCESS, MAX_EXCESS))
             self.end_excess.copy_(statistics.end_excess.clamp(-MAX_EXCESS, MAX_EXCESS))
@@ -335,7 +335,7 @@ class FrameNetwork(nn.Module, ABC):
     def _decide_frame(self, output: Output, observation: Tensor, share: Tensor | None = None) -> Tensor:
         if self.config.keeps_objects:
             log_odds = self._log_odds(output.features) if output.log_odds is None else output.log_odds
-            return predict_objects(log_odds, observation[:, -1], self.is_single, share)
+            return predict_objects(log_odds, observation[:, -1], self.one_object, share)
         return predict_pixels(output.features, self.frame_head, self.channels)
 
     def _log_odds(self, features: Tensor) -> Tensor:

@@ -37,13 +37,13 @@ LEAST_FLIP = 0.1
 exclude each other, and a flip would show them all at once."""
 
 
-def predict_objects(log_odds: Tensor, last_frame: Tensor, is_single: Tensor, share: Tensor | None = None) -> Tensor:
+def predict_objects(log_odds: Tensor, last_frame: Tensor, one_object: Tensor, share: Tensor | None = None) -> Tensor:
     """`predict_pixels` for binary cells, except that an object whose next place is uncertain does not vanish.
 
     If an object may move to one of three cells, all three may have a probability below one half, and the most likely
     value of every cell is then "off": a frame without the object, which is itself very unlikely. So in a channel that
-    was not empty, the most likely cell is on if its log-odds are above `OBJECT_LOG_ODDS`. In a channel that always
-    shows one object, the most likely cell is on and all others are off, so that the object does not double either.
+    was not empty, the most likely cell is on if its log-odds are above `OBJECT_LOG_ODDS`. In channels that
+    together always show one object, the most likely cell is on and all others are off: the object does not double.
 
     With `share`, other cells may take the less likely of their two values. One random number decides for all cells of a
     frame, so that cells that change together (a row of invaders that takes a step) change in the same dreams; each of
@@ -52,22 +52,23 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, is_single: Tensor, sha
     Args:
         log_odds: `[B, C, H, W]`, of each value of the next frame being 1.
         last_frame: uint8 `[B, C, H, W]`.
-        is_single: bool `[C]`, the channels that always show one object.
+        one_object: bool `[C, C]`, for each channel those that together with it always show one object (`Statistics`).
         share: `[B]`, uniform between 0 and 1; None for the most likely frame.
 
     Returns:
         uint8 `[B, C, H, W]`.
     """
-    log_odds, is_single = log_odds.flatten(2), is_single[:, None]
+    log_odds, is_single = log_odds.flatten(2), one_object.diagonal()[:, None]
     highest = log_odds.amax(2, keepdim=True)
+    highest_of_group = torch.where(one_object, highest.transpose(1, 2), -torch.inf).amax(2, keepdim=True)
     # As floats: compiled code reduces a vector of bytes one by one.
     had_object = last_frame.flatten(2).float().amax(2, keepdim=True) > 0
-    keeps_one = is_single | ((highest > OBJECT_LOG_ODDS) & had_object)
+    keeps_one = (highest > OBJECT_LOG_ODDS) & had_object
     is_likely = log_odds > 0
     if share is not None:
         unlikely = torch.sigmoid(-log_odds.abs())
         is_likely = is_likely ^ ((unlikely > share[:, None, None]) & (unlikely > LEAST_FLIP))
-    is_on = (is_likely & ~is_single) | ((log_odds == highest) & keeps_one)
+    is_on = torch.where(is_single, log_odds == highest_of_group, is_likely | ((log_odds == highest) & keeps_one))
     return is_on.to(torch.uint8).view_as(last_frame)
 
 

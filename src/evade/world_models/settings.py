@@ -169,10 +169,11 @@ class FrameNetworkConfig(WorldModelConfig):
     binary grids."""
     keeps_objects: bool = False
     """Only for binary cells: in a channel that was not empty, a dream keeps the most likely cell on if its probability
-    is above 1/50, even if below one half; and a channel that showed exactly one object in every collected frame shows
-    exactly one in dreams. T2T SimPLe: no, every cell is decided independently. Ours: in MinAtar a player whose next
-    position was uncertain vanished from dreams, or doubled, and policies learned to exploit that
-    (docs/decisions/0008-the-minatar-preset.md)."""
+    is above 1/50, even if below one half; and channels that together showed exactly one object in every collected
+    frame show exactly one in dreams. T2T SimPLe: no, every cell is decided independently. Ours: in MinAtar a player
+    whose next position was uncertain vanished from dreams, or doubled, and policies learned to exploit that
+    (docs/decisions/0008-the-minatar-preset.md); in MiniGrid it faced two directions at once
+    (docs/decisions/0016-one-object-in-several-channels.md)."""
     predicts_end: bool = False
     """Add a head that predicts the end of a game. T2T SimPLe: no; needed for MinAtar, where death ends the game."""
     precision: Literal["float32", "bfloat16"] = "float32"

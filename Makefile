@@ -52,8 +52,8 @@ package: install  ## build wheel and sdist into dist, and check what package ind
 	$(BIN)/python -m hatchling build -d dist
 	$(BIN)/twine check --strict dist/*
 
-showcase: install  ## train the two small runs of a release and put them, with model cards, into build/showcase (SHOWCASE="--preset smoke" tries it)
-	$(RUN) $(BIN)/python tools/showcase.py build/showcase $(SHOWCASE)
+showcase: install  ## train the two small runs of the folder showcase again (about 20 minutes)
+	$(RUN) $(BIN)/python tools/showcase.py build/showcase showcase
 
 demo: install  ## train the run that `evade look --demo` shows, and put it into the package (a few minutes)
 	$(RUN) $(BIN)/python tools/make_demo.py

@@ -1,4 +1,4 @@
-"""Train the two small runs of a release and export them with model cards: `make showcase`.
+"""Train the two small runs of the folder `showcase` and export them with model cards: `make showcase`.
 
 The same command continues where it was interrupted. A run is exported without what only training needs:
 `evade.load`, `evade evaluate`, `evade look` and `evade report` can use it at once, `evade resume` cannot.
@@ -34,16 +34,19 @@ NETWORKS = ("policy", "world_model", "draw")
 """What is kept of the newest checkpoint."""
 
 
-def make_showcase(folder: Path, preset: str = PRESET) -> int:
-    """Train what is not trained yet, and export all runs into `folder / "runs"`, where nothing else may be.
+def make_showcase(runs_dir: Path, exported: Path, preset: str = PRESET) -> int:
+    """Train what is not trained yet, and export all runs.
+
+    Args:
+        runs_dir: where runs are trained.
+        exported: the folder for the exported runs; nothing else may be in it.
+        preset: of all runs.
 
     Raises:
         RunError: the exported runs are too large.
     """
-    exported = folder / "runs"
     shutil.rmtree(exported, ignore_errors=True)  # of another preset, perhaps
     for game in GAMES:
-        runs_dir = folder / "training"
         code = main(["train", preset, VARIANT, "--game", game, "--runs-dir", str(runs_dir)])
         if code:
             return code
@@ -123,7 +126,8 @@ what it never did.
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("runs_dir", type=Path, help="where the runs are trained")
+    parser.add_argument("exported", type=Path, help="replaced by the exported runs")
     parser.add_argument("--preset", default=PRESET, help="of both runs (default: %(default)s)")
     words = parser.parse_args()
-    raise SystemExit(make_showcase(words.folder, words.preset))
+    raise SystemExit(make_showcase(words.runs_dir, words.exported, words.preset))

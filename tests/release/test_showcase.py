@@ -1,7 +1,9 @@
 """The runs that a release brings along, at the smallest size."""
 
 import json
+import math
 import shutil
+from pathlib import Path
 
 import pytest
 import showcase
@@ -10,15 +12,20 @@ from showcase import export_run, make_showcase
 import evade
 from evade.cli.main import MISTAKE, main
 from evade.errors import RunError
+from evade.evidence.results import read_run
+from evade.evidence.stats import estimate
 from evade.runs.documents import read_status, write_status
 from evade.runs.folder import RunFolder, find_runs
 from evade.viewing.look.source import RunSource
 
 
+RELEASED = Path(__file__).parents[2] / "showcase"
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("showcase")
-    assert make_showcase(folder, "smoke") == 0
+    assert make_showcase(folder / "training", folder / "runs", "smoke") == 0
     return folder
 
 
@@ -74,7 +81,7 @@ def test_an_exported_run_refuses_to_be_trained_further(made, tmp_path, capsys):
 def test_what_is_too_large_is_refused(made, monkeypatch):
     monkeypatch.setattr(showcase, "MOST_BYTES", 1000)
     with pytest.raises(RunError, match="at most 1,000 are allowed"):
-        make_showcase(made, "smoke")
+        make_showcase(made / "training", made / "runs", "smoke")
 
 
 def test_an_unfinished_run_is_not_exported(trained, tmp_path):
@@ -86,3 +93,19 @@ def test_an_unfinished_run_is_not_exported(trained, tmp_path):
     finally:
         trained.status.write_text(status)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_released_runs_are_small_and_complete():
+    assert sum(path.stat().st_size for path in RELEASED.rglob("*") if path.is_file()) <= showcase.MOST_BYTES
+    runs = find_runs(RELEASED)
+    assert [read_run(run.path).game for run in runs] == list(showcase.GAMES)
+    assert all((run.path / "MODEL_CARD.md").is_file() and read_run(run.path).is_finished for run in runs)
+
+
+@pytest.mark.parametrize("name", ["minatar-breakout-evade", "minigrid-DoorKey-5x5-evade"])
+def test_a_released_run_plays_as_its_card_says(name, capsys):
+    on_card = estimate(read_run(RELEASED / name).final_scores)
+    assert f"| score | {on_card.show(2)}: " in (RELEASED / name / "MODEL_CARD.md").read_text()
+    assert main(["evaluate", str(RELEASED / name), "--episodes", "25", "--seed", "7", "--as-json"]) == 0
+    played = estimate([episode["score"] for episode in json.loads(capsys.readouterr().out)["episodes"]])
+    assert abs(played.mean - on_card.mean) <= 5 * math.hypot(played.standard_error, on_card.standard_error) + 0.04

@@ -15,7 +15,7 @@ from evade.viewing.look.source import DEMO
 
 LIMIT = 1_000_000
 """Bytes."""
-SETTINGS = "--world-model.reward.prior-scale 0.3 --schedule.iterations 3 --evaluation.final-episodes 30"
+SETTINGS = "--schedule.iterations 3 --evaluation.final-episodes 30"
 
 
 def pack(run: RunFolder, target: Path) -> None:

@@ -35,28 +35,28 @@ def test_the_ball_has_never_been_above_the_bricks(source):
     assert counts.sum() > 0
 
 
-def test_draws_disagree_about_a_ball_above_the_bricks_and_about_nothing_else(source):
+def test_draws_pay_for_a_ball_above_the_bricks_and_disagree_how_much(source):
     session = Session(source)
     here, above, inside = (session.rewards(16, edits) for edits in ([], [(BALL, 0, 3)], [(BALL, 5, 5)]))
-    assert here.total < 0.005
+    assert here.total < 0.001
     assert inside.total < 0.01
-    assert above.total > 0.2
+    assert above.total > 0.1
     assert above.mean.abs().max() < 0.02
-    assert above.draws[1].min() > 0.2
-    assert above.draws[2].max() < -0.2
+    assert above.draws[:, :2].min() > 0.2
+    assert above.draws[0, 2] > 0.25
+    assert above.draws[14, 2] < -0.25
     session.close()
 
 
 def test_draws_disagree_before_the_dream_parts_from_the_game(source):
     session = Session(source)
     view, totals = session.begin(0), []
-    while view.parted is None or view.step < view.parted + 2:
+    while view.parted is None:
         totals.append(session.rewards(8).total)
         view = session.step("agent")
-    totals.append(session.rewards(8).total)
-    assert view.parted == 43
-    assert max(totals[:38]) < 0.02
-    assert min(totals[38:41]) > 0.08
+    assert view.parted == 64
+    assert max(totals[:42]) < 0.01
+    assert min(totals[42], totals[52]) > 0.03
     session.close()
 
 
@@ -66,4 +66,4 @@ def test_the_python_example_prints_what_it_says():
     with contextlib.redirect_stdout(output):
         exec(code, {})  # noqa: S102 - our own documentation
     small, large = (float(line) for line in output.getvalue().split())
-    assert small < 0.005 < 0.2 < large
+    assert small < 0.001 < 0.1 < large

@@ -62,7 +62,6 @@ def test_a_ball_where_none_has_been_makes_draws_disagree(session):
     session.begin(0)
     ordinary = session.rewards(16)
     edited = session.rewards(16, [(1, 0, 3)])
-    assert ordinary.total < 0.03
-    assert edited.total > 0.15
-    assert edited.total > 10 * ordinary.total
+    assert ordinary.total < 0.005
+    assert edited.total > 0.1
     assert session.rewards(16).draws.equal(ordinary.draws)

@@ -2,12 +2,14 @@
 
 import pytest
 import torch
+from torch import nn
 
 from evade.errors import LookError
-from evade.layers import hold, noisy_layers, use_mean
+from evade.layers import Draw, NoisyConv2d, hold, noisy_layers, use_mean
+from evade.viewing.look.draws import Posterior
 from evade.viewing.look.maps import list_layers, sigma_heat
 
-LAYER = "reward_path.events.up1.interaction"
+LAYER = "local_heads.events.local1.interaction"
 
 
 def test_maps_are_the_models_own_and_the_largest_change_comes_first(session, source):
@@ -33,7 +35,7 @@ def test_under_the_mean_itself_nothing_changes(session):
     assert torch.equal(maps.mean, maps.draw)
 
 
-@pytest.mark.parametrize("name", ["event_prior", "reward_path", "../etc/passwd"])
+@pytest.mark.parametrize("name", ["event_prior", "local_heads", "../etc/passwd"])
 def test_a_layer_without_maps_is_refused(session, name):
     with pytest.raises(LookError, match="has no maps"):
         session.maps(name, "1", 0)
@@ -50,8 +52,10 @@ def test_every_sigma_is_in_the_heat_map_once(source):
         sigma_heat(source.posterior, "nothing")
 
 
-def test_a_wide_kernel_keeps_its_rows_together(source):
-    sigma = dict(noisy_layers(source.run.world_model))["reward_path.last_convolution"].sigma.abs()
-    heat = sigma_heat(source.posterior, "reward_path.last_convolution")
-    size = sigma.shape[-1]
-    assert heat[size * 3 + 1, size * 2] == sigma[3, 2, 1, 0]
+def test_a_wide_kernel_keeps_its_rows_together():
+    layer = NoisyConv2d(nn.Conv2d(5, 4, 3, padding=1))
+    with torch.no_grad():
+        layer.sigma.copy_(torch.rand(4, 5, 3, 3))
+    heat = sigma_heat(Posterior(nn.Sequential(layer), Draw({})), "0")
+    assert heat.shape == (4 * 3, 5 * 3)
+    assert heat[3 * 3 + 1, 2 * 3] == layer.sigma[3, 2, 1, 0]

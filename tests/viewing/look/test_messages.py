@@ -65,7 +65,7 @@ def test_rewards_come_with_the_edited_picture(session):
 
 
 def test_maps_and_sigmas_travel_without_loss(session):
-    layer = "reward_path.events.up0.weighting"
+    layer = "local_heads.events.local1.weighting"
     reply, maps = done(session, "maps", layer=layer, draw="3", action=1), session.maps(layer, "3", 1)
     for name in ("before", "mean", "draw"):
         assert torch.equal(torch.from_numpy(floats(reply[name]).copy()), getattr(maps, name))
@@ -122,7 +122,7 @@ def test_the_run_is_read_anew(session):
         '{"do": "rewards", "count": 16, "edits": {"a": 1}}',
         json.dumps({"do": "rewards", "count": 16, "edits": [[0, 0, 0]] * (MAX_EDITS + 1)}),
         '{"do": "maps", "layer": 3, "draw": "1", "action": 0}',
-        '{"do": "maps", "layer": "reward_path.events.up0.weighting", "draw": "1", "action": 9}',
+        '{"do": "maps", "layer": "local_heads.events.local1.weighting", "draw": "1", "action": 9}',
         '{"do": "sigma", "layer": "../../config.json"}',
         '{"do": "film", "chunk": 77, "begin": 0, "count": 5}',
         '{"do": "film", "chunk": 0, "begin": 0, "count": 9999}',

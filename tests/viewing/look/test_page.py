@@ -193,7 +193,7 @@ def test_two_draws_pay_what_their_tensors_say(page, source):
 
 def test_layer_maps_are_the_models_tensors_and_the_pointer_reads_them(page, source):
     page.evaluate("document.getElementById('layers').scrollIntoView({behavior: 'instant'})")
-    layer = "reward_path.events.up1.interaction"
+    layer = "local_heads.events.local1.interaction"
     page.evaluate(
         f"""(() => {{ const box = document.getElementById("layer"); box.value = {layer!r};
         box.dispatchEvent(new Event("change")); }})()"""
@@ -216,7 +216,7 @@ def test_layer_maps_are_the_models_tensors_and_the_pointer_reads_them(page, sour
         if expected is not None:
             assert np.allclose(json.loads(values), expected[int(channel)].flatten(), rtol=1e-6, atol=1e-6)
     x, y, width, height = page.box("#maps canvas[data-map^=draw]")
-    page.move(x + width * 0.1, y + height * 0.1)
+    page.move(x + width * 0.05, y + height * 0.05)
     first = json.loads(next(values for name, values in shown if name.startswith("draw")))[0]
     assert text(page, "tip").startswith("row 0, column 0: ")
     assert float(text(page, "tip").split(": ")[1]) == pytest.approx(first, rel=1e-3)

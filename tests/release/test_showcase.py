@@ -18,7 +18,6 @@ from evade.runs.documents import read_status, write_status
 from evade.runs.folder import RunFolder, find_runs
 from evade.viewing.look.source import RunSource
 
-
 RELEASED = Path(__file__).parents[2] / "showcase"
 
 

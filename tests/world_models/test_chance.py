@@ -43,7 +43,7 @@ ACTION = torch.tensor([0, 1, 2, 0, 1])
 
 
 def statistics(reward_excess=(0.0, 0.0), end_excess=0.0):
-    return Statistics(torch.zeros(2, dtype=torch.bool), torch.tensor(reward_excess), torch.tensor(end_excess), 0)
+    return Statistics(torch.zeros(2, 2, dtype=torch.bool), torch.tensor(reward_excess), torch.tensor(end_excess), 0)
 
 
 def test_a_dream_carries_what_its_frames_show():
@@ -114,6 +114,20 @@ def test_ends_are_sampled_with_their_corrected_probability():
     noise = model.sample_noise(20_000, torch.Generator().manual_seed(0))
     ended = model.predict(observation, action, (), noise).terminated.float().mean()
     assert abs(ended - probability) < 5 * (probability * (1 - probability) / 20_000) ** 0.5
+
+
+@pytest.mark.parametrize(("log_odds", "share_of_ends"), [(3.8, 0.82), (4.0, 1.0), (9.0, 1.0), (-4.0, 0.0018)])
+def test_an_end_at_the_cutoff_of_the_loss_is_certain(log_odds, share_of_ends):
+    """0.82 and 0.0018 are the sigmoids of 3.8 - 2.3 and -4 - 2.3; a loss of 0.02 nats is at log-odds of 3.9."""
+    model = build(surprises=False)
+    model.use_statistics(statistics(end_excess=2.3))
+    with torch.no_grad():
+        model.end_head.output.weight.zero_()
+        model.end_head.output.bias.fill_(log_odds)
+    shares = torch.linspace(0, 1, 10_001)[:-1]
+    observation, action = observations(1).expand(10_000, -1, -1, -1, -1), torch.zeros(10_000, dtype=torch.long)
+    ended = model.predict(observation, action, (), (shares[:, None].expand(-1, 2),)).terminated
+    assert ended.float().mean().item() == pytest.approx(share_of_ends, abs=0.003)
 
 
 @pytest.mark.parametrize("name", ["clocks", "surprises"])

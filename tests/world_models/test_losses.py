@@ -1,8 +1,10 @@
+import math
+
 import pytest
 import torch
 
 import goldens
-from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
+from evade.world_models.losses import certain_log_odds, clipped_binary_cross_entropy, clipped_cross_entropy
 
 
 @pytest.mark.parametrize("kind", ["det", "sd"])
@@ -38,3 +40,14 @@ def test_the_binary_loss_is_the_two_class_case():
     as_classes = torch.stack([torch.zeros(3), logits], dim=1)
     expected = clipped_cross_entropy(as_classes, targets.long(), cutoff=0.01)
     torch.testing.assert_close(clipped_binary_cross_entropy(logits, targets, 0.01), expected)
+
+
+@pytest.mark.parametrize("cutoff", [0.001, 0.01, 0.3])
+def test_certain_log_odds_have_twice_the_loss_of_the_cutoff(cutoff):
+    log_odds = torch.tensor([certain_log_odds(cutoff)], dtype=torch.float64)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(log_odds, torch.ones(1, dtype=torch.float64))
+    assert loss.item() == pytest.approx(2 * cutoff, rel=1e-9)
+
+
+def test_without_a_cutoff_nothing_is_certain():
+    assert certain_log_odds(0.0) == math.inf

@@ -27,7 +27,7 @@ from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
 from evade.world_models.frame_logits import compute_log_odds
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
-from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
+from evade.world_models.losses import certain_log_odds, clipped_binary_cross_entropy, clipped_cross_entropy
 from evade.world_models.next_frame import predict_objects, predict_pixels
 from evade.world_models.settings import FrameNetworkConfig
 
@@ -318,7 +318,9 @@ class FrameNetwork(nn.Module, ABC):
         if end is None:
             return torch.zeros_like(action, dtype=torch.bool)
         if self.config.corrects_rates:
-            end = end - self.end_excess
+            # The fit stops at the cut-off of its loss, so log-odds near it may stand for certainty. An end that is
+            # certain and does not come leads to a state that the game never shows.
+            end = torch.where(end > certain_log_odds(self.config.fit.loss_cutoff), torch.inf, end - self.end_excess)
         return end > 0 if share is None else torch.sigmoid(end) > share[:, 1]
 
     def _correct_rewards(self, logits: Tensor) -> Tensor:

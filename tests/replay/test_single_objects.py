@@ -1,9 +1,13 @@
 """Groups of channels that show one object in every frame."""
 
+import time
+
+import numpy as np
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evade.envs.minigrid import MiniGridGame
 from evade.replay.single_objects import SingleObjects
 
 
@@ -54,6 +58,14 @@ def test_the_order_of_frames_and_batches_does_not_matter():
     assert groups(every) == groups(every[3:], every[:1], every[1:3]) == [(0, 1)]
 
 
+def test_many_rare_channels_are_searched_at_once():
+    rare = [[channel] for channel in range(40)]
+    begin = time.perf_counter()
+    assert groups(frames(*rare, [], channels=40), channels=40) == []
+    assert groups(frames(*rare, channels=40), channels=40) == [tuple(range(40))]
+    assert time.perf_counter() - begin < 1
+
+
 def test_without_frames_and_objects_there_are_no_groups():
     assert groups() == []
     assert groups(frames([], [])) == []
@@ -70,3 +82,22 @@ def test_every_group_shows_one_object_in_every_frame_and_every_single_channel_is
     members = [channel for group in found for channel in group]
     assert len(members) == len(set(members))
     assert {c for c in range(4) if (counts[:, c] == 1).all()} <= {group[0] for group in found if len(group) == 1}
+
+
+def test_the_objects_of_doorkey_are_found_in_random_play():
+    game = MiniGridGame("MiniGrid-DoorKey-5x5-v0")
+    actions = np.random.default_rng(0)
+    shown = [game.reset(seed=0)[0]]
+    for seed in range(3000):
+        frame, _, terminated, truncated, _ = game.step(int(actions.integers(game.action_space.n)))
+        shown.append(frame)
+        if terminated or truncated:
+            shown.append(game.reset(seed=seed)[0])
+    found = groups(torch.from_numpy(np.stack(shown)), channels=len(game.channels))
+    assert [[game.channels[channel] for channel in group] for group in found] == [
+        ["facing right", "facing down", "facing left", "facing up"],
+        ["agent"],
+        ["carried key", "key"],
+        ["door open", "door closed", "door locked"],
+        ["goal"],
+    ]

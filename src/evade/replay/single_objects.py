@@ -32,34 +32,32 @@ class SingleObjects:
         self._excludes_others &= ~together
 
     def find_groups(self) -> Tensor:
-        """Bool `[C, C]`: row c marks the group of channel c, or nothing if it is in none.
+        """The group of each channel: bool `[C, C]`, row c marks the channels of c's group, or nothing if it is in none.
 
-        The channels of a group exclude each other, and one of them is on in every frame. Small groups are preferred,
-        and of equal size those of the first channels.
+        The channels of a group exclude each other, and one of them is on in every frame. No channel is in two groups.
         """
         channels = len(self._num_shown)
         groups = torch.zeros(channels, channels, dtype=torch.bool)
         free = [c for c in range(channels) if self._num_shown[c] > 0 and self._excludes_others[c, c]]
-        size = 1
-        while size <= len(free):
-            group = self._find_group([], free, size, self._num_frames)
-            if group is None:
-                size += 1
-                continue
-            free = [c for c in free if c not in group]
+        while free:
+            first, *rest = free
+            left = self._num_frames - int(self._num_shown[first])
+            group = self._complete([first], self._compatible(first, rest), left) or []
             for c in group:
                 groups[c, group] = True
+            free = [c for c in rest if c not in group]
         return groups
 
-    def _find_group(self, chosen: list[int], candidates: list[int], size: int, left: int) -> list[int] | None:
-        """`chosen` and `size` of the candidates that are shown in the `left` frames without one of `chosen`."""
-        if size == 0:
-            return chosen if left == 0 else None
-        for index, c in enumerate(candidates):
-            shown = int(self._num_shown[c])
-            if shown <= left:
-                others = [d for d in candidates[index + 1 :] if self._excludes_others[c, d]]
-                group = self._find_group([*chosen, c], others, size - 1, left - shown)
-                if group is not None:
-                    return group
-        return None
+    def _complete(self, chosen: list[int], candidates: list[int], left: int) -> list[int] | None:
+        """`chosen` and those of the candidates that are shown in the `left` frames without any of `chosen`."""
+        if left == 0:
+            return chosen
+        # Without this test, many channels that are rarely on would take for ever.
+        if self._num_shown[candidates].sum() < left:
+            return None
+        first, rest = candidates[0], candidates[1:]
+        with_first = self._complete([*chosen, first], self._compatible(first, rest), left - int(self._num_shown[first]))
+        return with_first or self._complete(chosen, rest, left)
+
+    def _compatible(self, channel: int, others: list[int]) -> list[int]:
+        return [other for other in others if self._excludes_others[channel, other]]

@@ -1,4 +1,4 @@
-"""Which channels of a grid show one object: the player, a door that is open, closed or locked, a key or who carries it.
+"""Which channels of a grid show one object: the player, a door that is open or closed, a key that lies or is carried.
 
 A channel that shows exactly one object in every frame shows a thing that is always there. Several channels can share
 such a thing: each of a player's four directions may have its own channel, and exactly one of them is on.
@@ -52,7 +52,7 @@ class SingleObjects:
         """`chosen` and those of the candidates that are shown in the `left` frames without any of `chosen`."""
         if left == 0:
             return chosen
-        # Without this test, many channels that are rarely on would take for ever.
+        # Without this test the time grows exponentially with the number of channels that are rarely on.
         if self._num_shown[candidates].sum() < left:
             return None
         first, rest = candidates[0], candidates[1:]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from evade.interfaces import WorldModel
-from evade.records import EnvStep, Memory, Noise
+from evade.records import EnvStep, Memory, Noise, Prediction
 
 
 @dataclass(frozen=True)
@@ -20,33 +20,32 @@ class DreamStep:
 
     model: WorldModel
 
-    def __call__(
-        self, observation: Tensor, restart: Tensor, action: Tensor, memory: Memory, fresh: Memory, noise: Noise
-    ) -> tuple[Tensor, Tensor, Tensor, Memory]:
-        """Step N dreams; a dream that ends continues from its restart observation, with fresh memory.
+    def __call__(self, observation: Tensor, action: Tensor, memory: Memory, fresh: Memory, noise: Noise) -> Prediction:
+        """The next step of N dreams; the memory of those that end is fresh.
 
         Args:
             observation: uint8 `[N, K, C, H, W]`.
-            restart: uint8 `[N, K, C, H, W]`.
             action: int64 `[N]`.
             memory: from the previous step.
-            fresh: of the restart observation.
+            fresh: of the observation that an ended dream continues from.
             noise: of this step.
-
-        Returns:
-            The next observation, reward `[N]`, terminated `[N]` and memory.
         """
-        frame, reward, terminated, next_memory = self.model.predict(observation, action, memory, noise)
-        shifted = torch.cat([observation[:, 1:], frame.unsqueeze(1)], dim=1)
-        # A bitwise select: `torch.where` is plainer, but on bytes its compiled form takes a quarter of the whole step.
-        ended = (terminated.to(torch.uint8) * 255)[:, None, None, None, None]
-        kept = tuple(_select(terminated, new, old) for new, old in zip(fresh, next_memory, strict=True))
-        return shifted ^ ((shifted ^ restart) & ended), reward, terminated, kept
+        prediction = self.model.predict(observation, action, memory, noise)
+        pairs = zip(fresh, prediction.memory, strict=True)
+        return prediction._replace(memory=tuple(_select(prediction.terminated, new, old) for new, old in pairs))
 
 
 def _select(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
     """Rows of `one` where `condition` `[N]` holds, otherwise of `other`, both `[N, ...]`."""
     return torch.where(condition.view(-1, *(1,) * (one.dim() - 1)), one, other)
+
+
+def _select_bytes(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """`_select` for contiguous bytes, eight at a time where they can be grouped: a thirteenth of the time on a CPU."""
+    rows = one.flatten(1), other.flatten(1)
+    if one[0].numel() % 8 == 0:
+        rows = rows[0].view(torch.int64), rows[1].view(torch.int64)
+    return _select(condition, *rows).view(torch.uint8).view_as(one)
 
 
 class DreamEnv:
@@ -98,9 +97,12 @@ class DreamEnv:
         """Predict the next frame, reward and end of each dream."""
         action = self._apply_stickiness(action)
         noise = self._model.sample_noise(self.num_envs, self._generator)
-        self._observation, reward, terminated, self._memory = self._step(
-            self._observation, self._restart, action, self._memory, self._fresh_memory, noise
+        frame, reward, terminated, self._memory = self._step(
+            self._observation, action, self._memory, self._fresh_memory, noise
         )
+        # Not compiled: code made for a CPU handles bytes in small groups.
+        shifted = torch.cat([self._observation[:, 1:], frame.unsqueeze(1)], dim=1)
+        self._observation = _select_bytes(terminated, self._restart, shifted)
         return EnvStep(self._observation, reward, terminated, torch.zeros_like(terminated), None)
 
     def _apply_stickiness(self, action: Tensor) -> Tensor:

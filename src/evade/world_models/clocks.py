@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evade.world_models.conversion import as_float
+
 
 def count_ages(observation: Tensor) -> Tensor:
     """How many steps ago an object last appeared in each channel, and then last vanished: int64 `[B, 2 * C]`.
@@ -36,10 +38,8 @@ def advance_ages(ages: Tensor, before: Tensor, after: Tensor, num_frames: int) -
         after: uint8 `[B, C, H, W]`, the next frame.
         num_frames: K; ages stop at K - 1.
     """
-    changed = (before ^ after).flatten(2)
-    # As floats: compiled code reduces a vector of bytes one by one.
-    appeared, vanished = ((changed & frame.flatten(2)).float().amax(2) for frame in (after, before))
-    happened = torch.cat([appeared, vanished], 1)
+    before, after = as_float(before).flatten(2), as_float(after).flatten(2)
+    happened = torch.cat([(after * (1 - before)).amax(2), (before * (1 - after)).amax(2)], 1)
     return (ages + 1).clamp_max(num_frames - 1) * (1 - happened.long())
 
 

@@ -6,6 +6,7 @@ from torch import Tensor
 from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
 from evade.world_models.clocks import Clocks, advance_ages, count_ages
+from evade.world_models.conversion import as_float
 from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.local_heads import NUM_FRAMES, LocalHeads
 from evade.world_models.losses import clipped_binary_cross_entropy
@@ -96,7 +97,7 @@ class DeterministicWorldModel(FrameNetwork):
     def _body(self, observation: Tensor, action: Tensor, memory: Memory = ()) -> Output:
         self._check(observation, action, self.num_frames)
         embedded_action = self.action_embedding(action)
-        stacked = self.standardise(observation[:, -self.seen_frames :].flatten(1, 2).float())
+        stacked = self.standardise(as_float(observation[:, -self.seen_frames :]).flatten(1, 2))
         context = None
         if self.clocks is not None:
             context = self.clocks((memory or self.initial_memory(observation))[0])

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from evade.checks import require
 from evade.layers import NoisyConv2d
 from evade.world_models.blocks import ActionInjection, CellNorm, initialise, mix_channels
+from evade.world_models.conversion import as_float
 from evade.world_models.heads import build_event_layers
 from evade.world_models.settings import RewardPathConfig
 
@@ -97,16 +98,15 @@ class LocalHeads(nn.Module):
             predicted: `[B, C, H, W]`, the probability that each cell of the next frame is on.
             action: embedded, `[B, size]`.
         """
-        recent = observation[:, -NUM_FRAMES:].flatten(1, 2).to(action.dtype)
+        recent = as_float(observation[:, -NUM_FRAMES:]).flatten(1, 2).to(action.dtype)
         last = recent[:, -predicted.shape[1] :]
         # What appears and what vanishes is most of what pays, and otherwise the network has to find these products.
         changes = [predicted * (1 - last), last * (1 - predicted)]
         seen = torch.cat([recent, predicted, *changes], 1)
         cells = mix_channels(seen.permute(0, 2, 3, 1), self.embedding.weight.flatten(1), self.embedding.bias)
-        present = observation[:, -1].flatten(2).to(action.dtype).amax(2)
-        cells = cells + self.presence(present)[:, None, None]
+        cells = cells + self.presence(last.amax((2, 3)))[:, None, None]
         x = self.injection(cells.permute(0, 3, 1, 2), action)
-        has_object = (observation[:, -NUM_FRAMES:].amax((1, 2)) > 0) | (predicted.amax(1) > 0.5)
+        has_object = (recent.amax(1) > 0) | (predicted.amax(1) > 0.5)
         end, last_map = None, None
         if self.end is not None:
             last_map = self._convolve(x)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from evade.world_models.conversion import as_bytes, as_float
 from evade.world_models.frame_logits import as_cells, cells_per_chunk, compute_logits, split_into_chunks
 
 ARGMAX_BLOCK = 32
@@ -61,15 +62,14 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, one_object: Tensor, sh
     log_odds, is_single = log_odds.flatten(2), one_object.diagonal()[:, None]
     highest = log_odds.amax(2, keepdim=True)
     highest_of_group = torch.where(one_object, highest.transpose(1, 2), -torch.inf).amax(2, keepdim=True)
-    # As floats: compiled code reduces a vector of bytes one by one.
-    had_object = last_frame.flatten(2).float().amax(2, keepdim=True) > 0
+    had_object = as_float(last_frame).flatten(2).amax(2, keepdim=True) > 0
     keeps_one = (highest > OBJECT_LOG_ODDS) & had_object
     is_likely = log_odds > 0
     if share is not None:
         unlikely = torch.sigmoid(-log_odds.abs())
         is_likely = is_likely ^ ((unlikely > share[:, None, None]) & (unlikely > LEAST_FLIP))
     is_on = torch.where(is_single, log_odds == highest_of_group, is_likely | ((log_odds == highest) & keeps_one))
-    return is_on.to(torch.uint8).view_as(last_frame)
+    return as_bytes(is_on.float()).view_as(last_frame)
 
 
 def fast_argmax(logits: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from evade.layers import (
     draw,
     hold,
     kl_divergence,
+    mean_draw,
     mean_sigma,
     noisy_layers,
     resample,
@@ -50,6 +51,16 @@ def network():
 @pytest.fixture
 def x():
     return torch.randn(2, 3, 5, 5, generator=generator(9))
+
+
+def test_holding_the_mean_draw_gives_what_the_mean_gives(network, x):
+    draw(network, generator(1))
+    under_a_draw = network(x)
+    with use_mean(network):
+        mean = network(x)
+    hold(network, mean_draw(network))
+    assert torch.equal(network(x), mean)
+    assert not torch.equal(under_a_draw, mean)
 
 
 def test_a_draw_holds_every_layer_of_the_tree(network, x):

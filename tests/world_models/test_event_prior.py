@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from evade.layers import current_draw, draw, hold, kl_divergence, mean_sigma, use_mean
+from evade.layers import current_draw, draw, hold, kl_divergence, mean_draw, mean_sigma, use_mean
 from evade.vocabulary.variants import EVADE
 from evade.world_models.event_prior import EventPrior
 
@@ -205,3 +205,11 @@ def test_the_prior_adds_nothing_where_a_reward_is_expected():
     added = layer.added_reward(reward, now, action, then)
     assert torch.allclose(added, torch.tensor([1.0, 0.5, 0.0, 0.0]) * layer(now, action, then))
     assert added[0] != 0
+
+
+def test_an_optimistic_prior_adds_nothing_under_the_mean_draw():
+    layer = prior(optimism=0.5)
+    draw(layer, torch.Generator().manual_seed(0))
+    assert layer(EMPTY, ACTION, MEETING).abs() > 0
+    hold(layer, mean_draw(layer))
+    assert layer(EMPTY, ACTION, MEETING) == 0

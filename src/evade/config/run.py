@@ -43,6 +43,9 @@ class ScheduleConfig:
     """Dream rollouts, each followed by PPO's epochs, in one iteration. Paper: 1000 z."""
     dream_multipliers: tuple[tuple[int, int], ...] = ()
     """Pairs (iteration, z): z times the dream batches there. Paper: (8, 2) (12, 2) (23, 2) (27, 2) (30, 3)."""
+    ends_with_mean: bool = field(default=False, metadata=ADDED_LATER)
+    """In the last iteration dreams use the mean of the posterior instead of a draw: nothing is left to explore for, and
+    the policy that they leave is the one that is scored. Paper: a draw in every iteration."""
 
     def __post_init__(self) -> None:
         fields = "iterations first_real_steps real_steps first_fit_updates fit_updates dream_batches"
@@ -62,6 +65,10 @@ class ScheduleConfig:
     def fit_updates_in(self, iteration: int) -> int:
         """World-model updates of an iteration."""
         return self.first_fit_updates if iteration == 1 else self.fit_updates
+
+    def uses_mean_in(self, iteration: int) -> bool:
+        """Whether the dreams of an iteration use the mean of the posterior."""
+        return self.ends_with_mean and iteration == self.iterations
 
     def dream_batches_in(self, iteration: int) -> int:
         """Dream rollouts of an iteration."""

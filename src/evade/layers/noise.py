@@ -93,6 +93,10 @@ class NoisyLayer(nn.Module, ABC):
         """The weights under noise in their shape, which may have a leading axis of several draws."""
         return perturb(self.mean_weight(), self.sigma, noise)
 
+    def mean_noise(self) -> Tensor:
+        """The noise under which the weights are their mean."""
+        return torch.zeros_like(self.sigma)
+
     def dense_weight(self) -> Tensor:
         """The full convolution filter: of the current draw in hold mode, of the mean otherwise.
 

@@ -157,6 +157,15 @@ def draw(model: HasModules, generator: torch.Generator | None = None, samples: i
     return value
 
 
+def mean_draw(model: HasModules) -> Draw:
+    """The draw under which every noisy layer has its mean weights.
+
+    Held, it gives what `use_mean` gives. Code compiled while another draw was held can go on with it, because the mode
+    is the same.
+    """
+    return Draw({name: layer.mean_noise() for name, layer in noisy_layers(model).items()})
+
+
 def current_draw(model: HasModules) -> Draw:
     """The current draw, or in mean and resample mode the last one held."""
     layers = noisy_layers(model)

@@ -9,7 +9,7 @@ from torch import Tensor
 from evade.dreams.env import DreamEnv
 from evade.envs import make_env
 from evade.envs.tensors import RealEnv
-from evade.layers import draw, hold, mean_sigma, resample, use_mean
+from evade.layers import draw, hold, mean_draw, mean_sigma, resample, use_mean
 from evade.policies.rollout import roll_out, slice_rollout
 from evade.records import Transitions
 from evade.replay.recorder import Recorder
@@ -100,13 +100,16 @@ def fit_world_model(run: Run, state: TrainState) -> None:
 
 @phase("draw")
 def draw_from_posterior(run: Run, state: TrainState) -> None:
-    """One draw of the event layers' weights, given all experience, kept for the whole of this iteration."""
+    """One draw of the event layers' weights (at the end, perhaps their mean), kept for the whole of this iteration."""
     run.begin(state, 1)
     state.world_model.eval()
     with use_mean(state.world_model):
         for batch in state.replay.newest_transitions(OBSERVED_AT_ONCE):
             state.world_model.observe(Transitions(*(field.to(run.device) for field in batch)))
-    state.draw.value = draw(state.world_model, state.generators.device)
+    if run.config.schedule.uses_mean_in(state.position.iteration):
+        state.draw.value = mean_draw(state.world_model)
+    else:
+        state.draw.value = draw(state.world_model, state.generators.device)
     sigmas = mean_sigma(state.world_model)
     if sigmas:
         values = {f"sigma/{name}": value for name, value in sigmas.items()}

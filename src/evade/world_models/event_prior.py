@@ -26,6 +26,7 @@ from torch.nn import functional as F
 
 from evade.layers import NoisyLayer
 from evade.vocabulary.variants import EventLayer
+from evade.world_models.conversion import as_float
 
 WINDOW = 3
 """Rows and columns of the window in which two objects meet."""
@@ -124,7 +125,7 @@ class EventPrior(NoisyLayer):
         """
         if self.mode != "hold":
             return torch.zeros(len(action), device=action.device)
-        now, then = now.float(), then.float()
+        now, then = as_float(now), as_float(then)
         if self.num_draws is None:
             return self._evaluate(now, action, then, self.held_kernel)
         nows, actions, thens = (x.reshape(self.num_draws, -1, *x.shape[1:]) for x in (now, action, then))
@@ -189,6 +190,10 @@ class EventPrior(NoisyLayer):
     def perturbed(self, noise: Tensor) -> Tensor:
         """The weights of a draw: sigma * (optimism + noise)."""
         return self.sigma * (self.optimism + noise)
+
+    def mean_noise(self) -> Tensor:
+        """The noise that cancels the optimism, so that nothing is added."""
+        return torch.full_like(self.sigma, -self.optimism)
 
     def kernel(self, weight: Tensor) -> Tensor:
         """The weights are used as they are."""

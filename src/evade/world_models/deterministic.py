@@ -8,10 +8,12 @@ from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, T
 from evade.world_models.clocks import Clocks, advance_ages, count_ages
 from evade.world_models.conversion import as_float
 from evade.world_models.frame_network import FrameNetwork, Output
+from evade.world_models.inputs import check_inputs
 from evade.world_models.local_heads import NUM_FRAMES, LocalHeads
 from evade.world_models.losses import clipped_binary_cross_entropy
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
+from evade.world_models.rewards import reward_classes
 from evade.world_models.settings import DeterministicConfig
 from evade.world_models.surprises import Surprises
 
@@ -95,7 +97,7 @@ class DeterministicWorldModel(FrameNetwork):
         return Logits(frame, output.reward, output.end)
 
     def _body(self, observation: Tensor, action: Tensor, memory: Memory = ()) -> Output:
-        self._check(observation, action, self.num_frames)
+        check_inputs(observation, action, self.num_frames, self.channels)
         embedded_action = self.action_embedding(action)
         stacked = self.standardise(as_float(observation[:, -self.seen_frames :]).flatten(1, 2))
         context = None
@@ -118,7 +120,7 @@ class DeterministicWorldModel(FrameNetwork):
         """
         config = self.config.fit
         # First, because it is the only value read on the host: all that follows can be compiled as one graph.
-        reward_class = self._reward_class(batch.reward)
+        reward_class = reward_classes(batch.reward, self.lowest_reward, self.num_reward_classes)
         observation = batch.observation
         if self.training and config.pixel_noise > 0:
             observation = add_pixel_noise(observation, config.pixel_noise)

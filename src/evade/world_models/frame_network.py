@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from evade.checks import require
-from evade.errors import RewardError, ShapeError
 from evade.layers import kl_divergence
 from evade.records import Loss, Memory, Noise, Prediction, Statistics, Transitions
 from evade.world_models.blocks import (
@@ -27,13 +26,11 @@ from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
 from evade.world_models.frame_logits import compute_log_odds
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
-from evade.world_models.losses import certain_log_odds, clipped_binary_cross_entropy, clipped_cross_entropy
+from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
 from evade.world_models.next_frame import predict_objects, predict_pixels
+from evade.world_models.rates import MAX_EXCESS, correct_ends
+from evade.world_models.rewards import decide_reward, mean_reward
 from evade.world_models.settings import FrameNetworkConfig
-
-MAX_EXCESS = 2.3
-"""Oversampling is corrected up to a factor of ten. A reward seen once is oversampled a thousandfold, and a fit that
-stops at the loss cut-off of 0.01 nats could not make up for more."""
 
 
 class Encoded(NamedTuple):
@@ -305,7 +302,7 @@ class FrameNetwork(nn.Module, ABC):
                 then ends with what is left afterwards.
         """
         frame = self._decide_frame(output, observation, None if share is None else share[:, 0])
-        reward = self._decide_reward(self._correct_rewards(output.reward))
+        reward = decide_reward(self._correct_rewards(output.reward), self.lowest_reward, self.config.reward.estimate)
         if self.event_prior is not None:
             added = self.event_prior.added_reward(reward, observation[:, -1], action, frame)
             if left is not None:
@@ -314,21 +311,19 @@ class FrameNetwork(nn.Module, ABC):
             reward = reward + added
         return Prediction(frame, reward, self._decide_end(output.end, action, share), memory)
 
-    def _decide_end(self, end: Tensor | None, action: Tensor, share: Tensor | None) -> Tensor:
-        if end is None:
+    def _decide_end(self, log_odds: Tensor | None, action: Tensor, share: Tensor | None) -> Tensor:
+        if log_odds is None:
             return torch.zeros_like(action, dtype=torch.bool)
         if self.config.corrects_rates:
-            # The fit stops at the cut-off of its loss, so log-odds near it may stand for certainty. An end that is
-            # certain and does not come leads to a state that the game never shows.
-            end = torch.where(end > certain_log_odds(self.config.fit.loss_cutoff), torch.inf, end - self.end_excess)
-        return end > 0 if share is None else torch.sigmoid(end) > share[:, 1]
+            log_odds = correct_ends(log_odds, self.end_excess, self.config.fit.loss_cutoff)
+        return log_odds > 0 if share is None else torch.sigmoid(log_odds) > share[:, 1]
 
     def _correct_rewards(self, logits: Tensor) -> Tensor:
         return logits - self.reward_excess if self.config.corrects_rates else logits
 
     def _expect(self, output: Output, observation: Tensor, action: Tensor) -> Tensor:
         """The mean reward, `[B]`, the event prior's share included."""
-        reward = self._mean_reward(self._correct_rewards(output.reward))
+        reward = mean_reward(self._correct_rewards(output.reward), self.lowest_reward)
         if self.event_prior is not None:
             frame = self._decide_frame(output, observation)
             reward = reward + self.event_prior.added_reward(reward, observation[:, -1], action, frame)
@@ -344,38 +339,3 @@ class FrameNetwork(nn.Module, ABC):
         """Of each value of a binary frame being 1, `[B, C, H, W]`."""
         with torch.autocast(features.device.type, enabled=False):
             return compute_log_odds(features, self.frame_head.weight, self.frame_head.bias)
-
-    def _decide_reward(self, logits: Tensor) -> Tensor:
-        if self.config.reward.estimate == "expected":
-            return self._mean_reward(logits)
-        return (logits.argmax(-1) + self.lowest_reward).float()
-
-    def _mean_reward(self, logits: Tensor) -> Tensor:
-        values = torch.arange(self.num_reward_classes, device=logits.device) + self.lowest_reward
-        return (logits.softmax(-1) * values).sum(-1)
-
-    def _reward_class(self, reward: Tensor) -> Tensor:
-        reward_class = reward.long() - self.lowest_reward
-        if ((reward_class < 0) | (reward_class >= self.num_reward_classes)).any():
-            highest = self.lowest_reward + self.num_reward_classes - 1
-            raise RewardError(
-                f"Invalid rewards from {reward.min().item()} to {reward.max().item()}: must be {self.lowest_reward} to "
-                f"{highest}. Clip them first."
-            )
-        return reward_class
-
-    def _check(self, observation: Tensor, action: Tensor, num_frames: int | None) -> None:
-        """Refuse inputs of other shapes or types; any number of frames is allowed if `num_frames` is None."""
-        frames = observation.shape[1] if num_frames is None and observation.dim() == 5 else num_frames
-        if observation.dim() != 5 or observation.shape[1:3] != (frames, self.channels):
-            raise ShapeError(
-                f"Invalid observation of shape {tuple(observation.shape)}: must be [batch, {frames or 'any'} frames, "
-                f"{self.channels} channels, height, width]."
-            )
-        if observation.dtype not in (torch.uint8, torch.bool):
-            raise ShapeError(f"Invalid observation of dtype {observation.dtype}: must be torch.uint8 (or torch.bool).")
-        if action.shape != observation.shape[:1]:
-            raise ShapeError(
-                f"Invalid actions of shape {tuple(action.shape)}: must be [{observation.shape[0]}], one for each "
-                f"observation."
-            )

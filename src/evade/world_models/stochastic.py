@@ -8,8 +8,10 @@ from evade.records import Logits, Loss, Memory, Noise, Prediction, Sequences, Tr
 from evade.world_models.bits import BitPosterior, BitPredictor, sign
 from evade.world_models.blocks import ActionEmbedding, ActionInjection, initialise
 from evade.world_models.frame_network import Encoded, FrameNetwork, Output
+from evade.world_models.inputs import check_inputs
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
+from evade.world_models.rewards import reward_classes
 from evade.world_models.sequences import as_sequences
 from evade.world_models.settings import StochasticDiscreteConfig
 
@@ -93,7 +95,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         """The state after all but the last frame of an observation, from zero; `()` without memory."""
         if self.memory_update is None:
             return ()
-        self._check(observation, observation[:, 0, 0, 0, 0], None)
+        check_inputs(observation, observation[:, 0, 0, 0, 0], None, self.channels)
         with self._autocast(observation):
             state = self._no_state(observation[:, 0])
             for frame in observation[:, :-1].unbind(1):
@@ -147,7 +149,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
 
     def _enter(self, observation: Tensor, action: Tensor, memory: Memory) -> tuple[Encoded, Tensor, Tensor | None]:
         """The bottleneck before the bits, the last frame, standardised, and the state before it."""
-        self._check(observation, action, self.num_frames if self.memory_update is None else None)
+        check_inputs(observation, action, self.num_frames if self.memory_update is None else None, self.channels)
         state = None
         if self.memory_update is not None:
             (state,) = memory or self.initial_memory(observation)
@@ -187,7 +189,8 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         bits are the posterior's, mixed with predicted ones; otherwise they are sampled and their loss is 0.
         """
         num_inputs, cutoff = self.num_frames, self.config.fit.loss_cutoff
-        reward_class = self._reward_class(batch.reward[:, num_inputs - 1 :])
+        rewards = batch.reward[:, num_inputs - 1 :]
+        reward_class = reward_classes(rewards, self.lowest_reward, self.num_reward_classes)
         fed = list(batch.frame[:, :num_inputs].unbind(1))
         state = self._no_state(fed[0]) if self.memory_update is not None else None
         frame_losses, input_losses, bit_losses, outputs = [], [], [], []

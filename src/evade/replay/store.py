@@ -3,48 +3,25 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, Self, get_type_hints
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evade.checks import fits_type
 from evade.errors import ReplayCorrupt, UnreadableFile
 from evade.game_spec import GameSpec
 from evade.guarded import read_regular
 from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
+from evade.replay.chunk_record import ChunkRecord, chunk_name, read_records
 from evade.replay.distinct import DistinctGroups, frame_keys
 from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
 from evade.replay.single_objects import SingleObjects
-
-
-@dataclass(frozen=True)
-class ChunkRecord:
-    """A chunk on disk, as named in checkpoints."""
-
-    name: str
-    sha256: str
-    num_steps: int
-
-
-def _chunk_name(number: int) -> str:
-    return f"chunk-{number:05d}.safetensors.zst"
-
-
-def _read_records(values: Any) -> Iterator[ChunkRecord]:
-    """The chunks that a checkpoint lists, after a check of types."""
-    kinds = get_type_hints(ChunkRecord)
-    for value in values if isinstance(values, list) else [values]:
-        is_record = isinstance(value, dict) and value.keys() == kinds.keys()
-        if not is_record or not all(fits_type(value[name], kind) for name, kind in kinds.items()):
-            raise ReplayCorrupt(f"The checkpoint lists {value!r:.100}, which is not the record of a chunk.")
-        yield ChunkRecord(**value)
 
 
 class Replay:
@@ -91,7 +68,7 @@ class Replay:
             write: writes bytes to a path atomically.
         """
         data = encode(chunk)
-        name = _chunk_name(len(self.records))
+        name = chunk_name(len(self.records))
         write(self.folder / name, data)
         self._take(chunk, ChunkRecord(name, hashlib.sha256(data).hexdigest(), chunk.num_steps))
 
@@ -113,8 +90,8 @@ class Replay:
         Args:
             values: what `saved_values` returned.
         """
-        for number, record in enumerate(_read_records(values)):
-            path, expected = self.folder / record.name, _chunk_name(number)
+        for number, record in enumerate(read_records(values)):
+            path, expected = self.folder / record.name, chunk_name(number)
             if record.name != expected:
                 raise ReplayCorrupt(f"Invalid name {record.name!r:.100} of chunk {number}: must be {expected}.")
             if not 1 <= record.num_steps <= self._most_steps - self.num_steps:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from evade.errors import LookError, ReplayCorrupt
 from evade.replay.chunk import Chunk, decode
-from evade.replay.store import ChunkRecord
+from evade.replay.chunk_record import ChunkRecord
 from evade.seeding import derive_seed
 from evade.training.load import LoadedRun
 

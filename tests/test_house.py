@@ -35,6 +35,7 @@ def test_the_public_names_of_the_layers():
         "draw",
         "hold",
         "kl_divergence",
+        "mean_draw",
         "mean_sigma",
         "noisy_layers",
         "resample",

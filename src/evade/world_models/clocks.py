@@ -21,12 +21,18 @@ def count_ages(observation: Tensor) -> Tensor:
     """
     num_frames, cells = observation.shape[1], observation.flatten(3)
     before, after = cells[:, :-1], cells[:, 1:]
-    # The maximum of bytes takes half of the time of `any`.
     changed = before ^ after
-    happened = torch.cat([(changed & after).amax(3), (changed & before).amax(3)], 2)
+    happened = torch.cat([_any(changed & after), _any(changed & before)], 2)
     steps = torch.arange(1, num_frames, device=observation.device)
     last: Tensor = (happened * steps[:, None]).amax(1)
     return num_frames - 1 - last
+
+
+def _any(cells: Tensor) -> Tensor:
+    """Whether one of the last axis is not 0: bytes of 0 and 1 `[..., cells]` to bool `[...]`."""
+    # Four bytes at a time where they can be grouped; the maximum takes half of the time of `any`.
+    grouped = cells.contiguous().view(torch.int32) if cells.shape[-1] % 4 == 0 else cells
+    return grouped.amax(-1) > 0
 
 
 def advance_ages(ages: Tensor, before: Tensor, after: Tensor, num_frames: int) -> Tensor:

@@ -176,10 +176,12 @@ class DeterministicWorldModel(FrameNetwork):
     @torch.no_grad()
     def observe(self, batch: Transitions) -> None:
         """Remember what the model did not predict, and count the events of the event prior."""
-        super().observe(batch)
-        if self.surprises is not None:
-            predicted = self.predict(batch.observation, batch.action).frame
-            self.surprises.observe(predicted, batch.next_frame, batch.terminated)
+        if self.surprises is None:
+            super().observe(batch)
+            return
+        predicted = self.predict(batch.observation, batch.action).frame
+        self._count_events(batch, predicted)
+        self.surprises.observe(predicted, batch.next_frame, batch.terminated)
 
     @torch.no_grad()
     def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:

@@ -19,6 +19,7 @@ The edge of the grid counts as one more kind of object. Cells must be on or off.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,9 +28,20 @@ from torch.nn import functional as F
 from evade.layers import NoisyLayer
 from evade.vocabulary.variants import EventLayer
 from evade.world_models.conversion import as_float
+from evade.world_models.event_sums import can_sum, sum_events
 
 WINDOW = 3
 """Rows and columns of the window in which two objects meet."""
+
+
+class EventWeights(NamedTuple):
+    """Weights of events by kind, None for a kind that does not exist; shapes and meanings as in `sum_events`."""
+
+    met: Tensor | None
+    met_now: Tensor | None
+    moved: Tensor | None
+    placed: Tensor | None
+    placed_now: Tensor | None
 
 
 class EventPrior(NoisyLayer):
@@ -65,6 +77,7 @@ class EventPrior(NoisyLayer):
         super().__init__(channels)
         self.event_layers, self.frame_size, self.num_actions = tuple(event_layers), frame_size, num_actions
         self.scale, self.patience, self.optimism = scale, patience, optimism
+        self._has_loop = can_sum(channels)
         num_pairs = channels * (channels + 1) * WINDOW**2
         sizes = {
             "interaction": (1 + num_actions) * num_pairs,
@@ -120,12 +133,11 @@ class EventPrior(NoisyLayer):
     def forward(self, now: Tensor, action: Tensor, then: Tensor) -> Tensor:  # type: ignore[override] # a step, not a map
         """What the current draw adds to the expected reward, float32 `[B]`; 0 in mean and resample mode.
 
-        Computed as convolutions, which is faster than listing the events. An event that happens several times in one
-        step counts several times here and once in `find_events`.
+        Faster than listing the events. One that happens several times in a step counts several times here and once in
+        `find_events`.
         """
         if self.mode != "hold":
             return torch.zeros(len(action), device=action.device)
-        now, then = as_float(now), as_float(then)
         if self.num_draws is None:
             return self._evaluate(now, action, then, self.held_kernel)
         nows, actions, thens = (x.reshape(self.num_draws, -1, *x.shape[1:]) for x in (now, action, then))
@@ -140,25 +152,29 @@ class EventPrior(NoisyLayer):
         return (1 - reward.abs()).clamp_min(0) * added
 
     def _evaluate(self, now: Tensor, action: Tensor, then: Tensor, weight: Tensor) -> Tensor:
+        weights = self._split(weight)
+        if self._has_loop and now.device.type == "cpu":
+            total: Tensor = sum_events(now, action, then, *weights)
+        else:
+            total = sum_densely(now, action, then, weights)
+        return self.scale * torch.tanh(total)
+
+    def _split(self, weight: Tensor) -> EventWeights:
+        """The weights of a draw by kind of event."""
         pair_shape = (self.channels, self.channels + 1, WINDOW, WINDOW)
-        num_windows = (self.channels + 1) * WINDOW**2
-        total, begin = now.new_zeros(len(now)), 0
+        place_shape = (self.channels, *self.frame_size)
+        met = met_now = moved = placed = placed_now = None
+        begin = 0
         for name, size in self._sizes:
             part, begin = weight[begin : begin + size], begin + size
+            count = size // (1 + self.num_actions)
             if name == "interaction":
-                num_pairs = size // (1 + self.num_actions)
-                met, met_now = part[:num_pairs].view(pair_shape), part[num_pairs:].view(-1, self.channels, num_windows)
-                total = total + (then * F.conv2d(_with_edge(then), met)).sum((1, 2, 3))
-                # A product with each step's own weights: a convolution would be made for all actions.
-                maps = torch.bmm(met_now[action], F.unfold(_with_edge(now), WINDOW))
-                total = total + (now.flatten(2) * maps).sum((1, 2))
+                met, met_now = part[:count].view(pair_shape), part[count:].view(-1, *pair_shape)
             elif name == "translation":
-                total = total + (then * F.conv2d(_with_edge(now), part.view(pair_shape))).sum((1, 2, 3))
+                moved = part.view(pair_shape)
             else:
-                num_places = size // (1 + self.num_actions)
-                place, place_now = part[:num_places], part[num_places:].view(self.num_actions, num_places)
-                total = total + then.flatten(1) @ place + (now.flatten(1) * place_now[action]).sum(1)
-        return self.scale * torch.tanh(total)
+                placed, placed_now = part[:count].view(place_shape), part[count:].view(-1, *place_shape)
+        return EventWeights(met, met_now, moved, placed, placed_now)
 
     def sigma_images(self) -> dict[str, Tensor]:
         """Sigma by kind of event, as images; of the present frame's events the mean over actions.
@@ -210,6 +226,26 @@ class EventPrior(NoisyLayer):
     def extra_repr(self) -> str:
         """Shown inside the brackets by `print(layer)`."""
         return f"{', '.join(self.event_layers)}; {len(self.counts):,} events, scale={self.scale}, mode={self.mode}"
+
+
+def sum_densely(now: Tensor, action: Tensor, then: Tensor, weights: EventWeights) -> Tensor:
+    """What `sum_events` returns, by convolutions: on any device, and without a C++ compiler."""
+    met, met_now, moved, placed, placed_now = weights
+    now, then = as_float(now), as_float(then)
+    total = now.new_zeros(len(now))
+    if met is not None:
+        total = total + (then * F.conv2d(_with_edge(then), met)).sum((1, 2, 3))
+    if met_now is not None:
+        # A product with each step's own weights: a convolution would be made for all actions.
+        maps = torch.bmm(met_now.flatten(2)[action], F.unfold(_with_edge(now), WINDOW))
+        total = total + (now.flatten(2) * maps).sum((1, 2))
+    if moved is not None:
+        total = total + (then * F.conv2d(_with_edge(now), moved)).sum((1, 2, 3))
+    if placed is not None:
+        total = total + then.flatten(1) @ placed.flatten()
+    if placed_now is not None:
+        total = total + (now.flatten(1) * placed_now.flatten(1)[action]).sum(1)
+    return total
 
 
 def _tile_pairs(sigma: Tensor, channels: int) -> Tensor:

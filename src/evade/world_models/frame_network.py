@@ -261,7 +261,11 @@ class FrameNetwork(nn.Module, ABC):
     def observe(self, batch: Transitions) -> None:
         """Count the events of real transitions for the event prior; ignored without one."""
         if self.event_prior is not None:
-            predicted = self.predict(batch.observation, batch.action).frame
+            self._count_events(batch, self.predict(batch.observation, batch.action).frame)
+
+    def _count_events(self, batch: Transitions, predicted: Tensor) -> None:
+        """Let the event prior count, if there is one; `predicted` are the most likely frames of the batch."""
+        if self.event_prior is not None:
             self.event_prior.observe(
                 batch.observation[:, -1], batch.action, batch.next_frame, predicted, batch.reward != 0
             )

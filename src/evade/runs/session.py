@@ -49,7 +49,7 @@ def saved_config(folder: RunFolder) -> RunConfig:
     return from_document(read_config(folder).settings)
 
 
-MUST_MATCH = ("torch", "machine", "threads", "compile")
+MUST_MATCH = ("torch", "machine", "threads", "compile", "c++")
 """What of the environment must be the same for a resumed run to be bit for bit what it would have been."""
 
 

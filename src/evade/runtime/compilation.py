@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import sysconfig
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import torch
 
 from evade.config import RunConfig
 from evade.errors import CompileError
+from evade.world_models.event_sums import find_compiler
 
 STEPS_TO_PAY = 1_000_000
 """`auto` compiles runs with at least this many dream steps in total: at MinAtar's size that many pay for a cold start
@@ -105,7 +105,7 @@ def _dream_steps(config: RunConfig) -> int:
 
 def missing_part(device: str) -> str | None:
     """The first requirement of `torch.compile` on a device that is not installed; None if all are."""
-    if shutil.which(os.environ.get("CXX", "g++")) is None:
+    if find_compiler() is None:
         return "C++ compiler (g++, or the one that CXX names)"
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
         return "Python.h (in a package such as python3-dev)"

@@ -24,6 +24,7 @@ from evade.training.checkpoints import Checkpoints
 from evade.training.evaluation import EpisodeScore
 from evade.training.progress import Display, Progress, Silent
 from evade.training.state import TrainState
+from evade.world_models.event_sums import find_compiler
 
 
 class Run:
@@ -57,6 +58,8 @@ class Run:
             "machine": platform.machine(),
             "threads": self.config.machine.threads or torch.get_num_threads(),
             "compile": self.compiler.is_on,
+            # The event prior adds in another order without one.
+            "c++": find_compiler() is not None,
         }
 
     def __enter__(self) -> Self:

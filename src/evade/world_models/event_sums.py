@@ -23,10 +23,15 @@ MAX_CHANNELS = 64
 """Kinds of objects, one bit of a word for each."""
 
 
+def find_compiler() -> str | None:
+    """The path of the C++ compiler: g++, or the one that CXX names; None if there is none."""
+    return shutil.which(os.environ.get("CXX", "g++"))
+
+
 @cache
 def load_library() -> ctypes.CDLL | None:
     """The compiled loop; None if there is no C++ compiler, or it fails."""
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    compiler = find_compiler()
     if compiler is None:
         return None
     key = hashlib.sha256(b"\n".join([SOURCE.read_bytes(), " ".join(OPTIONS).encode(), _machine()])).hexdigest()[:16]

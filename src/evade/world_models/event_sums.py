@@ -34,10 +34,10 @@ def load_library() -> ctypes.CDLL | None:
     compiler = find_compiler()
     if compiler is None:
         return None
-    key = hashlib.sha256(b"\n".join([SOURCE.read_bytes(), " ".join(OPTIONS).encode(), _machine()])).hexdigest()[:16]
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evade" / "native"
-    library = folder / f"event_sums-{key}.so"
     try:
+        made_of = b"\n".join([SOURCE.read_bytes(), " ".join(OPTIONS).encode(), _machine()])
+        library = folder / f"event_sums-{hashlib.sha256(made_of).hexdigest()[:16]}.so"
         if not library.exists():
             _build(compiler, library)
         loaded = ctypes.CDLL(str(library))

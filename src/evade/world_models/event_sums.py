@@ -67,7 +67,7 @@ def _build(compiler: str, library: Path) -> None:
 
 
 def can_sum(channels: int) -> bool:
-    """Whether `sum_events` works on this machine, on the CPU, for frames of so many channels."""
+    """Whether `sum_events` works on this machine, on the CPU, for frames of that many channels."""
     return channels <= MAX_CHANNELS and load_library() is not None
 
 

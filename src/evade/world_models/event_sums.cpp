@@ -1,4 +1,4 @@
-// The weights of all events of a step, summed for each dream: what EventPrior._sum_dense computes with convolutions.
+// The weights of all events of a step, summed for each dream: what `sum_densely` (event_prior.py) computes.
 // Frames are nearly empty, so it visits their objects only.
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 """Sums over the events of a step, by a compiled loop over the objects of a frame.
 
-With convolutions the event prior takes two fifths of a dream step of MinAtar's Seaquest, though hardly any cell has an
+With convolutions the event prior takes a third of a dream step of MinAtar's Seaquest, though hardly any cell has an
 object. The loop is `event_sums.cpp`, compiled when it is first needed and kept in the user's cache. Without a C++
 compiler, or on another device, the prior uses convolutions.
 """
@@ -84,11 +84,13 @@ def sum_events(
 ) -> Tensor:
     """The weights of all events that happen in each step, summed, float32 `[B]`.
 
+    Weights are None for a kind of event that does not exist.
+
     Args:
         now: uint8 `[B, C, H, W]`.
         action: int64 `[B]`.
         then: uint8 `[B, C, H, W]`.
-        met: weights of an object of `then` and its neighbour there, float32 `[C, C + 1, 3, 3]`; None for none.
+        met: weights of an object of `then` and its neighbour there, float32 `[C, C + 1, 3, 3]`.
         met_now: the same of `now` under each action, `[A, C, C + 1, 3, 3]`.
         moved: of an object of `then` and a neighbour in `now`, `[C, C + 1, 3, 3]`.
         placed: of an object's place in `then`, `[C, H, W]`.
@@ -96,7 +98,10 @@ def sum_events(
     """
     library = load_library()
     assert library is not None, "ask can_sum first"
-    if not now[0].is_contiguous():
+    for by_action in (met_now, placed_now):
+        # The loop would read whatever memory a wrong number leads to.
+        assert by_action is None or ((action >= 0) & (action < len(by_action))).all(), "actions are checked first"
+    if not now[:1].is_contiguous():
         now = now.contiguous()
     then, action = then.contiguous(), action.contiguous()
     weights = [None if weight is None else weight.contiguous() for weight in (met, met_now, moved, placed, placed_now)]

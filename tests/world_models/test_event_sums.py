@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evade.layers import draw
+from evade.native import load_library
 from evade.vocabulary.variants import EVADE
-from evade.world_models import event_sums
 from evade.world_models.event_prior import EventPrior, EventWeights, sum_densely
 from evade.world_models.event_sums import MAX_CHANNELS, can_sum, sum_events
 
@@ -88,9 +88,9 @@ def test_more_kinds_of_objects_than_bits_use_convolutions():
 
 @pytest.fixture
 def fresh_library():
-    event_sums.load_library.cache_clear()
+    load_library.cache_clear()
     yield
-    event_sums.load_library.cache_clear()
+    load_library.cache_clear()
 
 
 def expected_rewards():
@@ -106,23 +106,7 @@ def test_without_a_working_compiler_the_prior_is_the_same(compiler, fresh_librar
     assert has_loop
     monkeypatch.setenv("CXX", compiler)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    event_sums.load_library.cache_clear()
+    load_library.cache_clear()
     has_loop, slow = expected_rewards()
     assert not has_loop
     torch.testing.assert_close(fast, slow)
-
-
-def test_the_library_is_compiled_once_and_a_damaged_one_is_not_used(fresh_library, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert event_sums.load_library() is not None
-    (made,) = (tmp_path / "evade" / "native").iterdir()
-    changed = made.stat().st_mtime_ns
-    event_sums.load_library.cache_clear()
-    assert event_sums.load_library() is not None
-    assert made.stat().st_mtime_ns == changed
-    damaged = tmp_path / "other" / "evade" / "native" / made.name
-    damaged.parent.mkdir(parents=True)
-    damaged.write_bytes(b"not a library")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-    event_sums.load_library.cache_clear()
-    assert event_sums.load_library() is None

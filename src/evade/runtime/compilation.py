@@ -12,7 +12,7 @@ import torch
 
 from evade.config import RunConfig
 from evade.errors import CompileError
-from evade.world_models.event_sums import find_compiler
+from evade.native import find_compiler
 
 STEPS_TO_PAY = 1_000_000
 """`auto` compiles runs with at least this many dream steps in total: at MinAtar's size that many pay for a cold start

@@ -13,6 +13,7 @@ import evade
 from evade.config import RunConfig
 from evade.envs import spec
 from evade.errors import EvadeError
+from evade.native import find_compiler
 from evade.runs.failpoints import reach
 from evade.runs.folder import RunFolder
 from evade.runs.journal import read_journal
@@ -24,7 +25,6 @@ from evade.training.checkpoints import Checkpoints
 from evade.training.evaluation import EpisodeScore
 from evade.training.progress import Display, Progress, Silent
 from evade.training.state import TrainState
-from evade.world_models.event_sums import find_compiler
 
 
 class Run:

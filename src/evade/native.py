@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-OPTIONS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC")
+OPTIONS = ("-O3", "-march=native", "-fno-math-errno", "-std=c++17", "-shared", "-fPIC")
 
 
 def find_compiler() -> str | None:

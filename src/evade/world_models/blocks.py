@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evade.errors import ActionError
+from evade.world_models.cell_convolutions import can_convolve, convolve_cells
 from evade.world_models.transposed import ConvTranspose2d
 
 
@@ -31,11 +32,11 @@ class Activation(nn.Module):
 
     def __init__(self, kind: str) -> None:
         super().__init__()
-        self.kind = kind
+        self.kind, self.is_relu = kind, kind == "relu"
 
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C, H, W]` to the same shape."""
-        if self.kind == "relu":
+        if self.is_relu:
             return F.relu(x)
         return torch.stack([F.elu(x[:, 0::2]), -F.elu(-x[:, 1::2])], dim=2).flatten(1, 2)
 
@@ -67,15 +68,19 @@ class PositionSignal(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C, H, W]` to the same shape and dtype."""
-        if self.signal.shape != x.shape[1:] or self.signal.dtype != x.dtype:
-            self._compute(x)
-        return x + self.signal
+        return x + self.find(x, *x.shape[1:])
 
-    def _compute(self, x: Tensor) -> None:
+    def find(self, like: Tensor, *shape: int) -> Tensor:
+        """The signal of shape `[C, H, W]`, with the dtype and on the device of `like`."""
+        if self.signal.shape != shape or self.signal.dtype != like.dtype:
+            self._compute(like, *shape)
+        return self.signal
+
+    def _compute(self, like: Tensor, channels: int, height: int, width: int) -> None:
         # Cached for the last size, which does not change in practice. Inference mode is disabled because a tensor made
         # in it could not be used for training later.
         with torch.inference_mode(False), torch.no_grad():
-            signal = position_signal(x.shape[1], x.shape[2], x.shape[3]).to(x)
+            signal = position_signal(channels, height, width).to(like)
             # In the memory format of the activations; adding different formats takes 7 times as long.
             self.signal = signal.unsqueeze(0).contiguous(memory_format=torch.channels_last).squeeze(0)
 
@@ -161,9 +166,12 @@ class ActionInjection(nn.Module):
 
     def forward(self, x: Tensor, action: Tensor) -> Tensor:
         """`[B, C, H, W]` and `[B, action_size]` to `[B, C, H, W]`."""
-        gate = torch.sigmoid(self.multiply(action))[:, :, None, None]
-        shift: Tensor = self.add(action)[:, :, None, None]
-        return torch.addcmul(shift, x, gate)
+        gate, shift = self.coefficients(action)
+        return torch.addcmul(shift[:, :, None, None], x, gate[:, :, None, None])
+
+    def coefficients(self, action: Tensor) -> tuple[Tensor, Tensor]:
+        """The factor and the summand of each channel, both `[B, C]`."""
+        return torch.sigmoid(self.multiply(action)), self.add(action)
 
 
 class Dropout(nn.Module):
@@ -211,6 +219,9 @@ class LocalLayer(nn.Module):
 
     def forward(self, x: Tensor, action: Tensor) -> Tensor:
         """`[B, C, H, W]` and `[B, action_size]` to `[B, C, H, W]`."""
+        if self.activation.is_relu and can_convolve(self.convolution, x):
+            gate, shift = self.injection.coefficients(action)
+            return convolve_cells(self.convolution, x, gate=gate, shift=shift, residual=x, norm=self.norm)
         normed: Tensor = self.norm(x + self.activation(self.convolution(self.injection(x, action))))
         return normed
 
@@ -229,6 +240,10 @@ class DownStage(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C_in, H, W]` to `[B, C_out, ceil(H / 2), ceil(W / 2)]`."""
         x = self.dropout(x)
+        if self.activation.is_relu and can_convolve(self.convolution, x):
+            size = ((x.shape[2] + 1) // 2, (x.shape[3] + 1) // 2)
+            position = self.position.find(x, x.shape[1], 2 * size[0], 2 * size[1])
+            return convolve_cells(self.convolution, x, position=position, norm=self.norm, out_size=size)
         x = F.pad(x, (0, x.shape[3] % 2, 0, x.shape[2] % 2))
         x = self.activation(self.convolution(self.position(x)))
         normed: Tensor = self.norm(x)
@@ -259,7 +274,20 @@ class UpStage(nn.Module):
         Returns:
             `[B, C_out, H, W]`.
         """
-        x = self.injection(self.dropout(x), action)
+        x = self.dropout(x)
+        if self.activation.is_relu and convolution is None and can_convolve(self.convolution, x):
+            gate, shift = self.injection.coefficients(action)
+            return convolve_cells(
+                self.convolution,
+                x,
+                gate=gate,
+                shift=shift,
+                residual=skip,
+                norm=self.norm,
+                later_position=self.position.find(skip, *skip.shape[1:]),
+                out_size=(skip.shape[2], skip.shape[3]),
+            )
+        x = self.injection(x, action)
         x = self.activation((convolution or self.convolution)(x))
         positioned: Tensor = self.position(self.norm(_crop(x, skip) + skip))
         return positioned
@@ -284,6 +312,11 @@ class MiddleNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[B, C, H, W]` to the same shape."""
+        if self.activations[0].is_relu and can_convolve(self.convolutions[0], x):
+            x = convolve_cells(self.convolutions[0], self.dropout(x))
+            for convolution, norm in zip(self.convolutions[1:], self.norms, strict=True):
+                x = convolve_cells(convolution, self.dropout(x), residual=x, norm=norm)
+            return x
         x = self.activations[0](self.convolutions[0](self.dropout(x)))
         for convolution, activation, norm in zip(self.convolutions[1:], self.activations[1:], self.norms, strict=True):
             x = norm(x + activation(convolution(self.dropout(x))))

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
+from evade.world_models.cell_embeddings import can_embed, embed_objects
 from evade.world_models.clocks import Clocks, advance_ages, count_ages
 from evade.world_models.conversion import as_float
 from evade.world_models.frame_network import FrameNetwork, Output
@@ -99,11 +100,10 @@ class DeterministicWorldModel(FrameNetwork):
     def _body(self, observation: Tensor, action: Tensor, memory: Memory = ()) -> Output:
         check_inputs(observation, action, self.num_frames, self.channels)
         embedded_action = self.action_embedding(action)
-        stacked = self.standardise(as_float(observation[:, -self.seen_frames :]).flatten(1, 2))
         context = None
         if self.clocks is not None:
             context = self.clocks((memory or self.initial_memory(observation))[0])
-        encoded = self._encode(stacked, embedded_action, context)
+        encoded = self._encode(self._embed_frames(observation[:, -self.seen_frames :], context), embedded_action)
         if self.local_heads is None:
             return self._decode(encoded)
         features = self._decode_features(encoded)
@@ -111,6 +111,15 @@ class DeterministicWorldModel(FrameNetwork):
         # Without gradient: the frame must not be predicted so that rewards become likely.
         reward, end = self.local_heads(observation, torch.sigmoid(log_odds.detach()), embedded_action)
         return Output(features, reward, end, log_odds)
+
+    def _embed_frames(self, frames: Tensor, context: Tensor | None) -> Tensor:
+        """The first map, `[B, hidden_size, H, W]`, of the frames that the network sees, `[B, K, C, H, W]`."""
+        size = self.config.hidden_size
+        if self.levels == 2 and not self.config.standardise and can_embed(frames, size):
+            weight, bias = self.embedding.weight, self.embedding.bias
+            position = self.position.find(weight, size, *frames.shape[3:])
+            return embed_objects(frames, weight, bias, context, position).permute(0, 3, 1, 2)
+        return self._embed(self.standardise(as_float(frames).flatten(1, 2)), context)
 
     def compute_loss(self, batch: Transitions) -> Loss:
         """The loss of a batch, a weighted sum of mean clipped cross-entropies (and of the KL term), with named metrics.

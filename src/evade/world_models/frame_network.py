@@ -172,18 +172,21 @@ class FrameNetwork(nn.Module, ABC):
             return torch.autocast(observation.device.type, dtype=torch.bfloat16)
         return nullcontext()
 
-    def _encode(self, stacked: Tensor, embedded_action: Tensor, context: Tensor | None = None) -> Encoded:
-        """From the standardised input, `[B, in_channels, H, W]`, and the embedded action to the bottleneck.
+    def _embed(self, stacked: Tensor, context: Tensor | None = None) -> Tensor:
+        """The first map, `[B, hidden_size, H, W]`.
 
         Args:
-            stacked: the input.
-            embedded_action: `[B, hidden_size]`.
+            stacked: the standardised input, `[B, in_channels, H, W]`.
             context: `[B, hidden_size]`, added to every cell.
         """
         x: Tensor = self.embedding(stacked.permute(0, 2, 3, 1))
         if context is not None:
             x = x + context[:, None, None]
-        x = self.position(x.permute(0, 3, 1, 2))
+        positioned: Tensor = self.position(x.permute(0, 3, 1, 2))
+        return positioned
+
+    def _encode(self, x: Tensor, embedded_action: Tensor) -> Encoded:
+        """From the first map, `[B, hidden_size, H, W]`, and the embedded action, `[B, hidden_size]`, to the bottleneck."""
         for layer in self.local:
             x = layer(x, embedded_action)
         skips: list[Tensor] = []

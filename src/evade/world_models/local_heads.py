@@ -15,6 +15,8 @@ from torch.nn import functional as F
 from evade.checks import require
 from evade.layers import NoisyConv2d
 from evade.world_models.blocks import ActionInjection, CellNorm, initialise, mix_channels
+from evade.world_models.cell_convolutions import can_convolve, convolve_cells
+from evade.world_models.cell_embeddings import can_embed, look_around
 from evade.world_models.conversion import as_float
 from evade.world_models.heads import build_event_layers
 from evade.world_models.settings import RewardPathConfig
@@ -98,15 +100,7 @@ class LocalHeads(nn.Module):
             predicted: `[B, C, H, W]`, the probability that each cell of the next frame is on.
             action: embedded, `[B, size]`.
         """
-        recent = as_float(observation[:, -NUM_FRAMES:]).flatten(1, 2).to(action.dtype)
-        last = recent[:, -predicted.shape[1] :]
-        # What appears and what vanishes is most of what pays, and otherwise the network has to find these products.
-        changes = [predicted * (1 - last), last * (1 - predicted)]
-        seen = torch.cat([recent, predicted, *changes], 1)
-        cells = mix_channels(seen.permute(0, 2, 3, 1), self.embedding.weight.flatten(1), self.embedding.bias)
-        cells = cells + self.presence(last.amax((2, 3)))[:, None, None]
-        x = self.injection(cells.permute(0, 3, 1, 2), action)
-        has_object = (recent.amax(1) > 0) | (predicted.amax(1) > 0.5)
+        x, has_object = self._look(observation, predicted, action)
         end, last_map = None, None
         if self.end is not None:
             last_map = self._convolve(x)
@@ -118,6 +112,26 @@ class LocalHeads(nn.Module):
         paid = _add_evidence(self.reward, last_map, has_object, self.no_object[: self.reward.out_channels])
         none = torch.zeros_like(paid[:, :1])
         return torch.cat([paid[:, : self.zero_class], none, paid[:, self.zero_class :]], 1), end
+
+    def _look(self, observation: Tensor, predicted: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        """The map `[B, size, H, W]` that the convolutions see, and where objects are, bool `[B, H, W]`."""
+        size = self.embedding.out_channels
+        weight, bias = self.embedding.weight.flatten(1), self.embedding.bias
+        if can_embed(observation, size) and predicted.dtype == torch.float32 and bias is not None:
+            coefficients = self.injection.coefficients(action)
+            cells, has_object = look_around(
+                observation[:, -NUM_FRAMES:], predicted, weight, bias, self.presence.weight, *coefficients
+            )
+            return cells.permute(0, 3, 1, 2), has_object
+        recent = as_float(observation[:, -NUM_FRAMES:]).flatten(1, 2).to(action.dtype)
+        last = recent[:, -predicted.shape[1] :]
+        # What appears and what vanishes is most of what pays, and otherwise the network has to find these products.
+        changes = [predicted * (1 - last), last * (1 - predicted)]
+        seen = torch.cat([recent, predicted, *changes], 1)
+        cells = mix_channels(seen.permute(0, 2, 3, 1), weight, bias)
+        cells = cells + self.presence(last.amax((2, 3)))[:, None, None]
+        has_object = (recent.amax(1) > 0) | (predicted.amax(1) > 0.5)
+        return self.injection(cells.permute(0, 3, 1, 2), action), has_object
 
     def kernels(self) -> list[nn.Parameter]:
         """All weights that multiply something, without biases, norms and event layers: what is decayed."""
@@ -136,7 +150,10 @@ class LocalHeads(nn.Module):
         if events and self.last_convolution is not None:
             last = self.last_convolution
         x = before_first(x)
-        x = before_last(x + F.relu(first(x)))
+        convolved = convolve_cells(first, x, residual=x) if can_convolve(first, x) else x + F.relu(first(x))
+        x = before_last(convolved)
+        if can_convolve(last, x):
+            return convolve_cells(last, x, residual=x, norm=self.norm, norms_input=True)
         return x + F.relu(last(self.norm(x)))
 
 

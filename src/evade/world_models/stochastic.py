@@ -154,7 +154,11 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         if self.memory_update is not None:
             (state,) = memory or self.initial_memory(observation)
         stacked = self._standardised(observation)
-        return self._encode(_join(stacked, state), self.action_embedding(action)), self._last(stacked), state
+        return (
+            self._encode(self._embed(_join(stacked, state)), self.action_embedding(action)),
+            self._last(stacked),
+            state,
+        )
 
     def _standardised(self, observation: Tensor) -> Tensor:
         """What the network sees of an observation, `[B, frames * C, H, W]`: with memory, only the last frame."""
@@ -238,7 +242,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
             observation = add_pixel_noise(observation, self.config.fit.pixel_noise)
         stacked = self._standardised(observation)
         frame = self._last(stacked)
-        encoded = self._encode(_join(stacked, state), action)
+        encoded = self._encode(self._embed(_join(stacked, state)), action)
         layer = encoded.bottleneck
         bits, is_used, bit_loss = self._fit_bits(layer, frame, self.standardise(next_frame.float()), action)
         with_bits = self.bit_injection(layer, bits)

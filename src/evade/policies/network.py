@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evade.errors import ShapeError
+from evade.policies.object_convolution import can_convolve_objects, convolve_objects
 from evade.policies.settings import ActorCriticConfig
 from evade.records import PolicyOutput
 
@@ -74,6 +75,8 @@ class ActorCritic(nn.Module):
         for layer in (*self.convolutions, self.dense, self.action_head, self.value_head):
             nn.init.orthogonal_(layer.weight, ORTHOGONAL_GAIN)
             nn.init.zeros_(layer.bias)
+        # In bfloat16 the loop, which is float32, would round differently from the dense convolution.
+        self._has_loop = levels == 2 and config.precision == "float32" and can_convolve_objects()
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
 
     def forward(self, observation: Tensor, iteration: Tensor | None = None) -> PolicyOutput:
@@ -98,9 +101,15 @@ class ActorCritic(nn.Module):
 
     def _convolve(self, observation: Tensor) -> Tensor:
         """The dense layer's input, `[B, features]`."""
-        x = self._last_frames(observation).flatten(1, 2).to(self.dense.weight.dtype) / (self.levels - 1)
-        x = x.contiguous(memory_format=torch.channels_last)
-        for convolution in self.convolutions:
+        frames = self._last_frames(observation).flatten(1, 2)
+        first, *others = self.convolutions
+        weight = self.dense.weight
+        if self._has_loop and weight.device.type == "cpu" and weight.dtype == torch.float32:
+            x = self._convolve_objects(frames)
+        else:
+            x = (frames.to(weight.dtype) / (self.levels - 1)).contiguous(memory_format=torch.channels_last)
+            x = F.relu(first(x), inplace=True)
+        for convolution in others:
             x = F.relu(convolution(x), inplace=True)
         # Rows, columns, channels: T2T SimPLe's order, and that of channels-last memory.
         features = x.permute(0, 2, 3, 1).flatten(1)
@@ -111,6 +120,16 @@ class ActorCritic(nn.Module):
                 f"{features.shape[1]}. Use the frame size this policy was built for."
             )
         return features
+
+    def _convolve_objects(self, frames: Tensor) -> Tensor:
+        """The first convolution and its rectifier of binary frames, `[B, F, h, w]` in channels-last memory."""
+        first = self.convolutions[0]
+        assert isinstance(first, SameConv2d)
+        assert first.bias is not None
+        (stride, _), (batch, _, height, width) = first.stride, frames.shape
+        features = convolve_objects(frames.to(torch.uint8), first.weight, first.bias, stride)
+        x: Tensor = features.view(batch, math.ceil(height / stride), math.ceil(width / stride), first.out_channels)
+        return x.permute(0, 3, 1, 2)
 
     def _last_frames(self, observation: Tensor) -> Tensor:
         """The frames that the network uses."""

@@ -315,6 +315,7 @@ class MiddleNet(nn.Module):
         if self.activations[0].is_relu and can_convolve(self.convolutions[0], x):
             x = convolve_cells(self.convolutions[0], self.dropout(x))
             for convolution, norm in zip(self.convolutions[1:], self.norms, strict=True):
+                assert can_convolve(convolution, x), "all of them are alike"
                 x = convolve_cells(convolution, self.dropout(x), residual=x, norm=norm)
             return x
         x = self.activations[0](self.convolutions[0](self.dropout(x)))

@@ -7,6 +7,7 @@ dreams and measurements, not in fits.
 """
 
 from pathlib import Path
+from typing import TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +19,7 @@ WIDTHS = (8, 16)
 """Numbers of channels that the loop is compiled for."""
 
 
-def can_convolve(convolution: nn.Module, maps: Tensor) -> bool:
+def can_convolve(convolution: nn.Module, maps: Tensor) -> TypeGuard[nn.Conv2d | nn.ConvTranspose2d]:
     """Whether `convolve_cells` can replace a convolution here: small float32 maps on the CPU, and no gradient."""
     return (
         isinstance(convolution, nn.Conv2d | nn.ConvTranspose2d)
@@ -71,6 +72,8 @@ def convolve_cells(
     assert convolution.bias is not None, "ask can_convolve first"
     made = _convolve_cells(
         _as_cells(maps),
+        rows,
+        columns,
         convolution.weight.permute(2, 3, in_axis, out_axis).contiguous(),
         convolution.bias,
         gate,
@@ -81,8 +84,6 @@ def convolve_cells(
         None if norm is None else norm.bias,
         None if later_position is None else later_position.permute(1, 2, 0),
         norms_input,
-        rows,
-        columns,
         convolution.stride[0],
         int(convolution.padding[0]),
         is_transposed,
@@ -97,6 +98,8 @@ def _as_cells(maps: Tensor) -> Tensor:
 @torch.library.custom_op("evade::convolve_cells", mutates_args=())
 def _convolve_cells(
     cells: Tensor,
+    rows: int,
+    columns: int,
     kernel: Tensor,
     bias: Tensor,
     gate: Tensor | None,
@@ -107,8 +110,6 @@ def _convolve_cells(
     offset: Tensor | None,
     later_position: Tensor | None,
     norms_input: bool,
-    rows: int,
-    columns: int,
     stride: int,
     padding: int,
     is_transposed: bool,
@@ -127,7 +128,5 @@ def _convolve_cells(
 
 
 @_convolve_cells.register_fake
-def _(cells: Tensor, *rest: object) -> Tensor:
-    rows, columns = rest[10:12]
-    assert isinstance(rows, int) and isinstance(columns, int)
+def _(cells: Tensor, rows: int, columns: int, *rest: object) -> Tensor:
     return cells.new_empty(cells.shape[0], rows, columns, cells.shape[3])

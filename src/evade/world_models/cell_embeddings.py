@@ -1,8 +1,8 @@
 """The first layers of the world model, from binary frames to maps, by a loop over objects, for dreams.
 
 Frames are nearly empty bytes, and a product with all of their cells first makes floats of them. The loop in
-`cell_embeddings.cpp` (compiled by `evade.native`) adds up the weights of the objects. As `cell_convolutions`, it is used
-where no gradient is recorded.
+`cell_embeddings.cpp` (compiled by `evade.native`) adds up the weights of the objects. It is used where no gradient is
+recorded, as that of `cell_convolutions`.
 """
 
 import ctypes

@@ -118,7 +118,8 @@ class DeterministicWorldModel(FrameNetwork):
         if self.levels == 2 and not self.config.standardise and can_embed(frames, size):
             weight, bias = self.embedding.weight, self.embedding.bias
             position = self.position.find(weight, size, *frames.shape[3:])
-            return embed_objects(frames, weight, bias, context, position).permute(0, 3, 1, 2)
+            embedded: Tensor = embed_objects(frames, weight, bias, context, position)
+            return embedded.permute(0, 3, 1, 2)
         return self._embed(self.standardise(as_float(frames).flatten(1, 2)), context)
 
     def compute_loss(self, batch: Transitions) -> Loss:

@@ -186,7 +186,7 @@ class FrameNetwork(nn.Module, ABC):
         return positioned
 
     def _encode(self, x: Tensor, embedded_action: Tensor) -> Encoded:
-        """From the first map, `[B, hidden_size, H, W]`, and the embedded action, `[B, hidden_size]`, to the bottleneck."""
+        """From the first map and the embedded action, `[B, hidden_size]`, to the bottleneck."""
         for layer in self.local:
             x = layer(x, embedded_action)
         skips: list[Tensor] = []

@@ -70,7 +70,7 @@ def convolve_cells(
     is_transposed = isinstance(convolution, nn.ConvTranspose2d)
     in_axis, out_axis = (0, 1) if is_transposed else (1, 0)
     assert convolution.bias is not None, "ask can_convolve first"
-    made = _convolve_cells(
+    made: Tensor = _convolve_cells(
         _as_cells(maps),
         rows,
         columns,

@@ -5,10 +5,12 @@ import os
 # instruction". Torch reads this when it is imported.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
 
+import pytest
 import torch
 from hypothesis import settings
 
 from chromium import CHROMIUM
+from evade.native import load_library
 
 # Several test processes share the cores; a spinning pool of threads in each would only slow all of them down.
 torch.set_num_threads(1)
@@ -16,6 +18,14 @@ torch.set_num_threads(1)
 # For the same reason no example is refused for the time it took: how long that is depends on who else is running.
 settings.register_profile("shared cores", deadline=None)
 settings.load_profile("shared cores")
+
+
+@pytest.fixture
+def fresh_library():
+    """Libraries are looked for anew in this test, and again after it."""
+    load_library.cache_clear()
+    yield
+    load_library.cache_clear()
 
 
 def pytest_collection_modifyitems(config, items):

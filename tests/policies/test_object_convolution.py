@@ -159,13 +159,6 @@ def test_inputs_that_would_lead_to_other_memory_are_refused():
             convolve_objects_backward(*wrong)
 
 
-@pytest.fixture
-def fresh_library():
-    load_library.cache_clear()
-    yield
-    load_library.cache_clear()
-
-
 def outputs_and_gradients(config, observation):
     torch.manual_seed(0)
     policy = build_policy(config, GAME, num_frames=3)

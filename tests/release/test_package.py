@@ -77,7 +77,10 @@ def test_the_wheel_works_in_a_new_environment(wheel, tmp_path):
     (inside / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     where = run(str(python), "-c", "import evade; print(evade.__file__)", cwd=tmp_path).strip()
     assert Path(where).is_relative_to(inside)
-    for source in ("world_models/event_sums.cpp", "policies/object_convolution.cpp"):
+    package = Path(evade.__file__).parent
+    sources = sorted(source.relative_to(package) for source in package.rglob("*.cpp"))
+    assert sources
+    for source in sources:
         assert (inside / "evade" / source).exists(), "it is compiled where it is used"
     assert run(str(inside.parents[2] / "bin" / "evade"), "--version", cwd=tmp_path) == f"evade {evade.__version__}\n"
     # Data files and templates are there.

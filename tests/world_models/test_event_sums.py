@@ -86,13 +86,6 @@ def test_more_kinds_of_objects_than_bits_use_convolutions():
     assert torch.equal(sum_events(*inputs, *weights), dense)
 
 
-@pytest.fixture
-def fresh_library():
-    load_library.cache_clear()
-    yield
-    load_library.cache_clear()
-
-
 def expected_rewards():
     prior = EventPrior(EVADE, channels=4, frame_size=(6, 6), num_actions=3, scale=0.3, patience=0.1)
     draw(prior, torch.Generator().manual_seed(0))

@@ -114,7 +114,7 @@ void convolve(const Stage& stage, const Lanes* prepared, const float* residual, 
             const int64_t place = map * out_apart + cell * channels;
             Lanes(&x)[WIDTH] = sums[map];
             for (int i = 0; i < WIDTH; ++i) {
-                x[i] = x[i] > 0 ? x[i] : Lanes{};
+                x[i] = x[i] < 0 ? Lanes{} : x[i];  // not a number stays so, as in torch
                 if (residual) x[i] += ((const Lanes*)(residual + place))[i];
             }
             if (stage.scale && !stage.norms_input) norm(x, stage.scale, stage.offset);

@@ -23,14 +23,27 @@ def can_convolve(convolution: nn.Module, maps: Tensor) -> TypeGuard[nn.Conv2d | 
     """Whether `convolve_cells` can replace a convolution here: small float32 maps on the CPU, and no gradient."""
     return (
         isinstance(convolution, nn.Conv2d | nn.ConvTranspose2d)
-        and convolution.in_channels == convolution.out_channels
-        and convolution.out_channels in WIDTHS
-        and convolution.bias is not None
+        and _is_plain(convolution)
         and not torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
         and maps.device.type == "cpu"
         and maps.dtype == torch.float32
         and _has_loop()
+    )
+
+
+def _is_plain(convolution: nn.Conv2d | nn.ConvTranspose2d) -> bool:
+    """As many channels out as in, of a width the loop is made for; a square kernel, a bias, and no dilation."""
+    width, size = convolution.out_channels, convolution.kernel_size[0]
+    return (
+        width in WIDTHS
+        and convolution.weight.shape == (width, width, size, size)
+        and convolution.weight.dtype == torch.float32
+        and convolution.bias is not None
+        and convolution.stride[0] == convolution.stride[1]
+        and convolution.padding[0] == convolution.padding[1]
+        and convolution.padding_mode == "zeros"
+        and convolution.dilation == (1, 1)
     )
 
 
@@ -83,7 +96,7 @@ def convolve_cells(
         None if norm is None else norm.weight,
         None if norm is None else norm.bias,
         None if later_position is None else later_position.permute(1, 2, 0),
-        norms_input,
+        norms_input and norm is not None,
         convolution.stride[0],
         int(convolution.padding[0]),
         is_transposed,

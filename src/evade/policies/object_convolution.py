@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import register_flop_formula
 
 from evade.native import call, load_library
 
@@ -80,6 +81,15 @@ def convolve_objects_backward(
 @convolve_objects_backward.register_fake
 def _(frames: Tensor, weight: Tensor, features: Tensor, gradient: Tensor, stride: int) -> tuple[Tensor, Tensor]:
     return torch.empty_like(weight), weight.new_empty(len(weight))
+
+
+@register_flop_formula([torch.ops.evade.convolve_objects, torch.ops.evade.convolve_objects_backward])
+def _count_flops(frames: torch.Size, weight: torch.Size, *rest: object, **_: object) -> int:
+    """Those of the dense convolution, or of its weights' gradient."""
+    stride = rest[-1]
+    assert isinstance(stride, int)
+    batch, height, width = frames[0], *frames[2:]
+    return 2 * batch * math.ceil(height / stride) * math.ceil(width / stride) * weight.numel()
 
 
 def _save(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, int], output: Tensor) -> None:

@@ -58,7 +58,7 @@ class Run:
             "machine": platform.machine(),
             "threads": self.config.machine.threads or torch.get_num_threads(),
             "compile": self.compiler.is_on,
-            # The event prior adds in another order without one.
+            # Sums are in another order without one (`evade.native`).
             "c++": find_compiler() is not None,
         }
 

@@ -11,6 +11,7 @@ from typing import TypeGuard
 
 import torch
 from torch import Tensor, nn
+from torch.utils.flop_counter import register_flop_formula
 
 from evade.native import call, load_library
 
@@ -143,3 +144,11 @@ def _convolve_cells(
 @_convolve_cells.register_fake
 def _(cells: Tensor, rows: int, columns: int, *rest: object) -> Tensor:
     return cells.new_empty(cells.shape[0], rows, columns, cells.shape[3])
+
+
+@register_flop_formula(torch.ops.evade.convolve_cells)
+def _count_flops(cells: torch.Size, rows: int, columns: int, kernel: torch.Size, *rest: object, **_: object) -> int:
+    """Those of the convolution, as torch counts its own."""
+    is_transposed = rest[-1]
+    batch, in_rows, in_columns = cells[:3]
+    return 2 * batch * (in_rows * in_columns if is_transposed else rows * columns) * kernel.numel()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import register_flop_formula
 
 from evade.native import call, load_library
 from evade.world_models.cell_convolutions import WIDTHS
@@ -60,6 +61,12 @@ def _(frames: Tensor, weight: Tensor, *rest: Tensor | None) -> Tensor:
     return weight.new_empty(len(frames), *frames.shape[3:], len(weight))
 
 
+@register_flop_formula(torch.ops.evade.embed_objects)
+def _(frames: torch.Size, weight: torch.Size, *rest: object, **_: object) -> int:
+    """Those of a product with all cells, which it replaces."""
+    return 2 * frames.numel() * weight[0]
+
+
 @torch.library.custom_op("evade::look_around", mutates_args=())
 def look_around(
     frames: Tensor, predicted: Tensor, weight: Tensor, bias: Tensor, presence: Tensor, gate: Tensor, shift: Tensor
@@ -89,6 +96,13 @@ def look_around(
 def _(frames: Tensor, predicted: Tensor, weight: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
     shape = (len(frames), *frames.shape[3:])
     return weight.new_empty(*shape, len(weight)), weight.new_empty(shape, dtype=torch.bool)
+
+
+@register_flop_formula(torch.ops.evade.look_around)
+def _(frames: torch.Size, predicted: torch.Size, weight: torch.Size, *rest: object, **_: object) -> int:
+    """Those of the products with all cells and with the kinds of objects, which it replaces."""
+    batch, channels, rows, columns = predicted
+    return 2 * batch * (rows * columns * weight.numel() + channels * weight[0])
 
 
 def _library() -> ctypes.CDLL:

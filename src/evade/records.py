@@ -41,6 +41,11 @@ class Sequences(NamedTuple):
     """bool `[B, L - 1]`, whether the game ended there."""
 
 
+NEVER_SEEN = 1000.0
+"""The excess of a reward or an end that never happened: its probability becomes 0 in float32. It is finite, because
+checkpoints refuse infinite values."""
+
+
 class Statistics(NamedTuple):
     """What holds in all real experience so far."""
 
@@ -48,7 +53,8 @@ class Statistics(NamedTuple):
     """bool `[C, C]`: row c marks the channels of a grid, c among them, that together showed exactly one object in every
     frame. A row without marks is of a channel in no such group; in pictures all are."""
     reward_excess: Tensor
-    """float32 `[R]`: by how much each reward is oversampled in batches, as the log of the ratio of its shares."""
+    """float32 `[R]`: by how much each reward is oversampled in batches, as the log of the ratio of its shares;
+    `NEVER_SEEN` for one that never happened."""
     end_excess: Tensor
     """float32 scalar: the same for ends, as the difference of log-odds."""
     num_transitions: int

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from episodes import build, empty, episode, restore, write
 from evade.errors import ConfigError, ReplayCorrupt
 from evade.game_spec import GameSpec
+from evade.records import NEVER_SEEN
 from evade.replay.chunk import Chunk, decode, encode, join_episodes
 from evade.replay.settings import ReplayConfig
 from evade.replay.store import Replay
@@ -88,6 +89,20 @@ def test_oversampling_is_measured_as_batches_show_it(tmp_path):
     assert torch.isclose(
         statistics.end_excess, (torch.tensor(0.75 / 4 + 0.25 / 3)).logit() - torch.tensor(0.25).logit()
     )
+
+
+@pytest.mark.parametrize("eventful_share", [0.0, 0.25])
+def test_what_never_happened_is_marked(tmp_path, eventful_share):
+    # Rewards by position as above; the end at 4 comes without one.
+    replay = build(tmp_path, [[4, 4]], num_frames=1, eventful_share=eventful_share)
+    pays = replay.gather(replay.fit_windows).reward != 0
+    paid, unpaid = replay.fit_windows[pays], replay.fit_windows[~pays]
+    statistics = replay.restricted_to(paid, paid).statistics()
+    assert statistics.reward_excess.tolist() == [0.0, NEVER_SEEN, 0.0]
+    assert statistics.end_excess == NEVER_SEEN
+    statistics = replay.restricted_to(unpaid, unpaid).statistics()
+    assert statistics.reward_excess.tolist() == [NEVER_SEEN, 0.0, NEVER_SEEN]
+    assert statistics.end_excess < NEVER_SEEN
 
 
 def test_uniform_batches_oversample_nothing(tmp_path):

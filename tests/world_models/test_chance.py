@@ -7,7 +7,7 @@ import torch
 
 from evade.errors import ConfigError
 from evade.game_spec import GameSpec
-from evade.records import Statistics, Transitions
+from evade.records import NEVER_SEEN, Statistics, Transitions
 from evade.world_models.build import build_world_model
 from evade.world_models.settings import DeterministicConfig
 
@@ -103,6 +103,14 @@ def test_rates_are_corrected_for_oversampling():
     # A reward seen once keeps a chance.
     model.use_statistics(statistics((0.0, 9.0)))
     assert torch.allclose(model.expected_reward(observation, ACTION).logit(), before.logit() - 2.3, atol=1e-5)
+
+
+def test_what_never_happened_does_not_happen_in_dreams():
+    model, observation = build(), observations()
+    model.use_statistics(statistics((0.0, NEVER_SEEN), NEVER_SEEN))
+    assert (model.expected_reward(observation, ACTION) == 0).all()
+    shares, row = torch.full((5, 2), 1e-30), torch.zeros(5, dtype=torch.long)
+    assert not model.predict(observation, ACTION, (), (shares, row)).terminated.any()
 
 
 def test_ends_are_sampled_with_their_corrected_probability():

@@ -5,13 +5,15 @@ from collections.abc import Collection
 import torch
 from torch import Tensor
 
+from evade.records import NEVER_SEEN
+
 
 def measure_excess(
     reward: Tensor, ends: Tensor, kinds: Collection[Tensor], classes: Tensor, share: float
 ) -> tuple[Tensor, Tensor]:
     """The log of the ratio of each reward's shares, float32 `[R]`, and the difference of the ends' log-odds, a scalar.
 
-    Both are 0 where nothing is oversampled, or where there is nothing to compare with.
+    Both are 0 where nothing is oversampled, and `NEVER_SEEN` for what never happened.
 
     Args:
         reward: `[W]`, of all transitions to fit to.
@@ -20,12 +22,17 @@ def measure_excess(
         classes: `[R]`, all rewards.
         share: of each batch that is eventful.
     """
-    if len(reward) == 0 or not kinds or share == 0:
+    if len(reward) == 0:
         return torch.zeros(len(classes)), torch.zeros(())
-    is_class, ends = (reward.unsqueeze(1) == classes).double(), ends.double()
-    happens, ends_happen = is_class.mean(0), ends.mean()
-    sampled = (1 - share) * happens + share * torch.stack([is_class[kind].mean(0) for kind in kinds]).mean(0)
-    ends_sampled = (1 - share) * ends_happen + share * torch.stack([ends[kind].mean() for kind in kinds]).mean()
-    excess = torch.where(happens > 0, sampled / happens, 1.0).log()
-    end_excess = ends_sampled.logit() - ends_happen.logit() if 0 < ends_happen < 1 else torch.zeros(())
-    return excess.float(), end_excess.float()
+    # The ends are one column more.
+    happened = torch.cat([reward.unsqueeze(1) == classes, ends.unsqueeze(1)], 1).double()
+    happens = sampled = happened.mean(0)
+    if kinds:
+        sampled = (1 - share) * happens + share * torch.stack([happened[kind].mean(0) for kind in kinds]).mean(0)
+    reward_excess = (sampled / happens).log()[:-1]
+    end_excess = (sampled.logit() - happens.logit())[-1].nan_to_num()
+    never = happens == 0
+    return (
+        reward_excess.masked_fill(never[:-1], NEVER_SEEN).float(),
+        end_excess.masked_fill(never[-1], NEVER_SEEN).float(),
+    )

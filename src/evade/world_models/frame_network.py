@@ -28,7 +28,7 @@ from evade.world_models.frame_logits import compute_log_odds
 from evade.world_models.heads import NUM_EVENT_STAGES, PooledHead, RewardPath
 from evade.world_models.losses import clipped_binary_cross_entropy, clipped_cross_entropy
 from evade.world_models.next_frame import predict_objects, predict_pixels
-from evade.world_models.rates import MAX_EXCESS, correct_ends
+from evade.world_models.rates import bound_excess, correct_ends
 from evade.world_models.rewards import decide_reward, mean_reward
 from evade.world_models.settings import FrameNetworkConfig
 
@@ -278,8 +278,8 @@ class FrameNetwork(nn.Module, ABC):
         if self.config.keeps_objects:
             self.one_object.copy_(statistics.one_object)
         if self.config.corrects_rates:
-            self.reward_excess.copy_(statistics.reward_excess.clamp(-MAX_EXCESS, MAX_EXCESS))
-            self.end_excess.copy_(statistics.end_excess.clamp(-MAX_EXCESS, MAX_EXCESS))
+            self.reward_excess.copy_(bound_excess(statistics.reward_excess))
+            self.end_excess.copy_(bound_excess(statistics.end_excess))
 
     def feature_maps(self, observation: Tensor, action: Tensor) -> dict[str, Tensor]:
         """The maps before and after each event layer, by name."""

@@ -3,11 +3,24 @@
 import torch
 from torch import Tensor
 
+from evade.records import NEVER_SEEN
 from evade.world_models.losses import certain_log_odds
 
 MAX_EXCESS = 2.3
 """Oversampling is corrected up to a factor of ten. A reward seen once is oversampled a thousandfold, and a fit that
 stops at the loss cut-off of 0.01 nats could not make up for more."""
+
+
+def bound_excess(excess: Tensor) -> Tensor:
+    """The excess that is corrected: at most `MAX_EXCESS`, but all of it for what never happened.
+
+    Heads of rewards and ends begin at a probability below that of the loss cut-off, and where nothing ever happens no
+    gradient lowers it (docs/decisions/0019-what-never-happened.md).
+
+    Args:
+        excess: of any shape, as in `Statistics`.
+    """
+    return torch.where(excess < NEVER_SEEN, excess.clamp(-MAX_EXCESS, MAX_EXCESS), excess)
 
 
 def correct_ends(log_odds: Tensor, excess: Tensor, cutoff: float) -> Tensor:

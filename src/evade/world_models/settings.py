@@ -158,7 +158,8 @@ class FrameNetworkConfig(WorldModelConfig):
     """Predicted probabilities of rewards and ends are corrected for their oversampling in batches
     (`replay.eventful_share`). T2T SimPLe: samples uniformly, so no. Ours on grids: otherwise dreams pay several times
     what the game pays where the model is unsure (docs/decisions/0012-chance-and-timers.md). An end that is as certain
-    as `fit.loss_cutoff` lets it be is not corrected (docs/decisions/0017-certain-ends.md)."""
+    as `fit.loss_cutoff` lets it be is not corrected (docs/decisions/0017-certain-ends.md), and what never happened in
+    the game does not happen in dreams (docs/decisions/0019-what-never-happened.md)."""
     pools_max: bool = field(default=False, metadata=ADDED_LATER)
     """The heads of reward and end pool their maps by the maximum too, beside the mean. T2T SimPLe: the mean only. Ours
     on grids: an event happens in one cell of a hundred, which a mean hides

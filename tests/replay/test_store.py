@@ -412,6 +412,7 @@ def test_sequences_are_consecutive_steps_of_one_episode(tmp_path_factory, length
 def test_a_sequence_is_eventful_if_any_of_its_targets_is(tmp_path):
     replay = build(tmp_path, [[40]], num_frames=1, target_frames=3, batch_size=64, eventful_share=0.5)
     rewards = [torch.tensor([at + 1, at + 2, at + 3]) % 3 - 1 for at in range(38)]  # as `episode` gives them
-    for value in (-1, 1):
-        assert replay._eventful[value].tolist() == [at for at, found in enumerate(rewards) if (found == value).any()]
-    assert None not in replay._eventful, "the window that ends has rewards, too"
+    windows = replay.fit_windows
+    expected = [[at for at, found in enumerate(rewards) if (found == value).any()] for value in (-1, 1)]
+    # No window has an end without a reward: the one that ends has rewards, too.
+    assert [windows[mask].tolist() for mask in replay._outcomes.masks(windows)] == expected

@@ -168,7 +168,9 @@ def _minatar(game: str) -> RunConfig:
             dream_batches=16,
         ),
         env=EnvConfig(num_frames=13),
-        replay=ReplayConfig(batch_size=64, eventful_share=0.125, distinct_share=0.25, holdout=0.0, pads_starts=True),
+        replay=ReplayConfig(
+            batch_size=64, eventful_share=0.125, distinct_share=0.25, changes_share=0.25, holdout=0.0, pads_starts=True
+        ),
         world_model=GRID_MODEL,
         policy=GRID_POLICY,
         learner=PPOConfig(
@@ -231,7 +233,14 @@ def _smoke(game: str) -> RunConfig:
             iterations=2, first_real_steps=128, real_steps=64, first_fit_updates=12, fit_updates=8, dream_batches=4
         ),
         env=EnvConfig(num_frames=6, frame_size=(21, 16) if is_atari else None, time_limit=60),
-        replay=ReplayConfig(batch_size=4, eventful_share=0.25, distinct_share=0.25, holdout=1 / 11, pads_starts=True),
+        replay=ReplayConfig(
+            batch_size=4,
+            eventful_share=0.25,
+            distinct_share=0.25,
+            changes_share=0.0 if is_atari else 0.25,
+            holdout=1 / 11,
+            pads_starts=True,
+        ),
         world_model=replace(_for_pictures(GRID_MODEL) if is_atari else GRID_MODEL, hidden_size=8),
         policy=replace(GRID_POLICY, filters=(4,), hidden_size=16),
         collect=CollectConfig(num_envs=2, num_slices=4, temperature=2.0),

@@ -1,7 +1,7 @@
 """The replay: all real experience, in memory for sampling and on disk as immutable chunks."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from evade.checks import require
 from evade.errors import ReplayCorrupt, UnreadableFile
 from evade.game_spec import GameSpec
 from evade.guarded import read_regular
@@ -19,6 +20,7 @@ from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.chunk_record import ChunkRecord, chunk_name, read_records
 from evade.replay.distinct import DistinctGroups, frame_keys
+from evade.replay.events import Kinds, sort_changes, sort_outcomes
 from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
 from evade.replay.single_objects import SingleObjects
@@ -47,7 +49,9 @@ class Replay:
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
         self._fit_windows = torch.empty(0, dtype=torch.long)
-        self._eventful: dict[int | None, Tensor] = {}
+        rule = f"must be 0, because this game's cells have {game.levels} values"
+        require(config.changes_share == 0 or game.levels == 2, "replay.changes_share", config.changes_share, rule)
+        self._outcomes, self._changes = Kinds(), Kinds()
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
         self._newest_windows = torch.empty(0, dtype=torch.long)
@@ -119,16 +123,18 @@ class Replay:
             eventful: those of them that `eventful_share` samples from.
         """
         restricted = copy(self)
-        restricted._fit_windows, restricted._eventful, restricted._distinct = windows, {}, {}
-        restricted._add_eventful(eventful)
+        restricted._fit_windows, restricted._distinct = windows, {}
+        restricted._outcomes, restricted._changes = Kinds(), Kinds()
+        restricted._outcomes.add(eventful, restricted._sort_outcomes(eventful))
+        restricted._add_changes(windows)
         return restricted
 
     def statistics(self) -> Statistics:
         """Properties of all frames collected so far."""
         windows, classes = self._fit_windows, torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
-        kinds = [torch.isin(windows, kind) for kind in self._eventful.values()]
-        excess = measure_excess(reward, ends, kinds, classes, self.config.eventful_share)
+        parts = [(count / self.config.batch_size, kinds.masks(windows)) for count, kinds in self._eventful_parts()]
+        excess = measure_excess(reward, ends, classes, parts)
         return Statistics(self._single_objects.find_groups(), *excess, len(windows))
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
@@ -156,23 +162,21 @@ class Replay:
         fitted = windows[:num_fitted]
         self._newest_windows = fitted
         self._fit_windows = torch.cat([self._fit_windows, fitted])
-        self._add_eventful(fitted)
+        self._outcomes.add(fitted, self._sort_outcomes(fitted))
+        self._add_changes(fitted)
         self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
         self._starts.append(begin + (has_past & ~chunk.terminated).nonzero().flatten())
         self.records.append(record)
         self.size = end
 
-    def _add_eventful(self, windows: Tensor) -> None:
-        """Sort windows by what their targets have: a reward, by its value, or an end without one (None)."""
+    def _sort_outcomes(self, windows: Tensor) -> dict[Hashable, Tensor]:
         reached = windows.unsqueeze(1) + torch.arange(1, self.config.target_frames + 1)
-        reward, terminated = self._rest.reward[reached], self._rest.terminated[reached]
-        values = sorted({*reward.flatten().tolist()} - {0})
-        found: dict[int | None, Tensor] = {value: (reward == value).any(1) for value in values}
-        found[None] = terminated.any(1) & (reward == 0).all(1)
-        for kind, is_kind in found.items():
-            if is_kind.any():
-                known = self._eventful.get(kind, torch.empty(0, dtype=torch.long))
-                self._eventful[kind] = torch.cat([known, windows[is_kind]])
+        return sort_outcomes(self._rest.reward[reached], self._rest.terminated[reached])
+
+    def _add_changes(self, windows: Tensor) -> None:
+        if self.config.changes_share:
+            shown = windows.unsqueeze(1) + torch.arange(self.config.target_frames + 1)
+            self._changes.add(windows, sort_changes(self._frames[shown]))
 
     def observations(self, at: Tensor) -> Tensor:
         """The stacked frames that end at each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
@@ -198,27 +202,30 @@ class Replay:
     def batch(self, generator: torch.Generator) -> Transitions:
         """A batch to fit, on the CPU.
 
-        The first `eventful_share` lead to a reward or an end. In the last `distinct_share` each distinct frame and
-        action is equally likely. The others are uniform.
-
-        Each value of the reward, and an end without one, is equally likely: otherwise a reward seen once would hardly
-        ever be sampled among thousands of ends.
+        First come eventful transitions (`eventful_share`), in which each reward, and an end without one, is equally
+        likely; then rare changes (up to `changes_share`), each kind equally likely. In the last `distinct_share` each
+        distinct frame and action is equally likely. The others are uniform.
         """
         return self.gather(self._sample_batch(generator))
 
     def _sample_batch(self, generator: torch.Generator) -> Tensor:
         at = self._sample_windows(self.config.batch_size, generator)
-        num_eventful = round(self.config.batch_size * self.config.eventful_share)
-        if num_eventful and self._eventful:
-            kind = torch.randint(len(self._eventful), (num_eventful,), generator=generator)
-            share = torch.rand(num_eventful, generator=generator, dtype=torch.float64)
-            for number, windows in enumerate(self._eventful.values()):
-                chosen = (share * len(windows)).long()
-                at[:num_eventful] = torch.where(kind == number, windows[chosen], at[:num_eventful])
+        begin = 0
+        for count, kinds in self._eventful_parts():
+            at[begin : begin + count] = kinds.sample(count, generator)
+            begin += count
         num_distinct = round(self.config.batch_size * self.config.distinct_share)
         if num_distinct:
             at[-num_distinct:] = self._group_windows().sample(num_distinct, generator)
         return at
+
+    def _eventful_parts(self) -> list[tuple[int, Kinds]]:
+        """How many transitions of a batch are sampled from which kinds."""
+        size = self.config.batch_size
+        num_outcomes = round(size * self.config.eventful_share) if self._outcomes else 0
+        rare = self._changes.rarer_than(len(self._fit_windows) / size)
+        num_changes = min(round(size * self.config.changes_share), len(rare))
+        return [part for part in ((num_outcomes, self._outcomes), (num_changes, rare)) if part[0]]
 
     def _group_windows(self) -> DistinctGroups:
         """The transitions to fit to, by last frame and action."""

@@ -1,0 +1,79 @@
+"""Kinds of eventful transitions, each of which is sampled equally often, however rare it is.
+
+A reward seen once would hardly ever be sampled among thousands of ends, and a door that opened 25 times in a hundred
+thousand steps hardly ever at all (docs/decisions/0020-rare-changes.md).
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Self
+
+import torch
+from torch import Tensor
+
+
+def sort_outcomes(reward: Tensor, terminated: Tensor) -> dict[Hashable, Tensor]:
+    """Which transitions have a reward, by its value, or an end without one (None); bool `[W]` each.
+
+    Args:
+        reward: `[W, T]`, of the T steps of each transition.
+        terminated: bool `[W, T]`.
+    """
+    found: dict[Hashable, Tensor] = {
+        value: (reward == value).any(1) for value in sorted({*reward.flatten().tolist()} - {0})
+    }
+    return found | {None: terminated.any(1) & (reward == 0).all(1)}
+
+
+def sort_changes(frames: Tensor) -> dict[Hashable, Tensor]:
+    """In which transitions a channel gets more objects or fewer, by channel and sign; bool `[W]` each.
+
+    Args:
+        frames: uint8 `[W, T + 1, C, H, W]` of 0 and 1.
+    """
+    change = frames.flatten(3).sum(3, dtype=torch.int32).diff(dim=1)
+    return {
+        (channel, sign): (change[:, :, channel] * sign > 0).any(1)
+        for channel in range(change.shape[2])
+        for sign in (1, -1)
+    }
+
+
+class Kinds:
+    """Transitions by kind; one may be of several kinds, or of none."""
+
+    def __init__(self) -> None:
+        self._windows: dict[Hashable, Tensor] = {}
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def add(self, windows: Tensor, found: Mapping[Hashable, Tensor]) -> None:
+        """Add transitions.
+
+        Args:
+            windows: int64 `[W]`.
+            found: which of them are of each kind, bool `[W]`.
+        """
+        for kind, is_kind in found.items():
+            if is_kind.any():
+                known = self._windows.get(kind, torch.empty(0, dtype=torch.long))
+                self._windows[kind] = torch.cat([known, windows[is_kind]])
+
+    def rarer_than(self, count: float) -> Self:
+        """The kinds with fewer transitions than this."""
+        rare = type(self)()
+        rare._windows = {kind: windows for kind, windows in self._windows.items() if len(windows) < count}
+        return rare
+
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """Sample kinds uniformly and a transition of each, with replacement: int64 `[count]`. There must be some."""
+        kind = torch.randint(len(self._windows), (count,), generator=generator)
+        share = torch.rand(count, generator=generator, dtype=torch.float64)
+        at = torch.empty(count, dtype=torch.long)
+        for number, windows in enumerate(self._windows.values()):
+            at = torch.where(kind == number, windows[(share * len(windows)).long()], at)
+        return at
+
+    def masks(self, windows: Tensor) -> list[Tensor]:
+        """Which of some transitions, int64 `[W]`, are of each kind: bool `[W]` each."""
+        return [torch.isin(windows, members) for members in self._windows.values()]

@@ -14,8 +14,8 @@ from forking import EvadeProcess
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 HEAD, NODES = "127.0.0.2", ("127.0.0.3", "127.0.0.4")
-LONGER = ("schedule.first_fit_updates", "800")
-"""Long enough to be killed in the middle."""
+LONGER = ("schedule.first_fit_updates", "1600")
+"""Long enough to be stopped and killed in the middle, also on a fast machine with slow processes around it."""
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from torch import Tensor
 
 
 def sort_outcomes(reward: Tensor, terminated: Tensor) -> dict[Hashable, Tensor]:
-    """Which transitions have a reward, by its value, or an end without one (None); bool `[W]` each.
+    """Which transitions have a reward, by its value, or an end without one (None); bool `[N]` each.
 
     Args:
-        reward: `[W, T]`, of the T steps of each transition.
-        terminated: bool `[W, T]`.
+        reward: `[N, T]`, of the T steps of each transition.
+        terminated: bool `[N, T]`.
     """
     found: dict[Hashable, Tensor] = {
         value: (reward == value).any(1) for value in sorted({*reward.flatten().tolist()} - {0})
@@ -25,10 +25,10 @@ def sort_outcomes(reward: Tensor, terminated: Tensor) -> dict[Hashable, Tensor]:
 
 
 def sort_changes(frames: Tensor) -> dict[Hashable, Tensor]:
-    """In which transitions a channel gets more objects or fewer, by channel and sign; bool `[W]` each.
+    """In which transitions a channel gets more objects or fewer, by channel and sign; bool `[N]` each.
 
     Args:
-        frames: uint8 `[W, T + 1, C, H, W]` of 0 and 1.
+        frames: uint8 `[N, T + 1, C, H, W]` of 0 and 1.
     """
     change = frames.flatten(3).sum(3, dtype=torch.int32).diff(dim=1)
     return {
@@ -51,8 +51,8 @@ class Kinds:
         """Add transitions.
 
         Args:
-            windows: int64 `[W]`.
-            found: which of them are of each kind, bool `[W]`.
+            windows: int64 `[N]`.
+            found: which of them are of each kind, bool `[N]`.
         """
         for kind, is_kind in found.items():
             if is_kind.any():
@@ -75,5 +75,5 @@ class Kinds:
         return at
 
     def masks(self, windows: Tensor) -> list[Tensor]:
-        """Which of some transitions, int64 `[W]`, are of each kind: bool `[W]` each."""
+        """Which of some transitions, int64 `[N]`, are of each kind: bool `[N]` each."""
         return [torch.isin(windows, members) for members in self._windows.values()]

@@ -38,6 +38,8 @@ class Replay:
     """
 
     def __init__(self, folder: Path, game: GameSpec, num_frames: int, config: ReplayConfig, capacity: int) -> None:
+        rule = f"must be 0, because this game's cells have {game.levels} values"
+        require(config.changes_share == 0 or game.levels == 2, "replay.changes_share", config.changes_share, rule)
         self.folder, self.num_frames, self.config = folder, num_frames, config
         self._game, self._most_steps = game, capacity
         # Without padding, an episode's first K - 1 frames only occur as history of later ones.
@@ -49,8 +51,6 @@ class Replay:
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
         self._fit_windows = torch.empty(0, dtype=torch.long)
-        rule = f"must be 0, because this game's cells have {game.levels} values"
-        require(config.changes_share == 0 or game.levels == 2, "replay.changes_share", config.changes_share, rule)
         self._outcomes, self._changes = Kinds(), Kinds()
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []

@@ -232,3 +232,34 @@ def test_a_reward_that_is_rounded_away_is_said_once_and_scaling_brings_it_back(m
     scaled.reset()
     step = scaled.step([0])
     assert (step.reward.tolist(), step.raw_reward.tolist()) == ([1.0], [0.4])
+
+
+def test_kept_games_go_on_and_the_others_begin_as_in_a_new_batch():
+    config, rng = EnvConfig(num_frames=3), np.random.default_rng(0)
+    games, alone, fresh = (make_env("minatar/asterix", 4, seed, config) for seed in (1, 1, 2))
+    played = rng.integers(games.spec.num_actions, size=(2, 40, 4))
+    for env in (games, alone):
+        env.reset()
+        for action in played[0]:
+            last = env.step(action).observation
+    games.keep(2, seed=2)
+    began = games.reset()
+    np.testing.assert_array_equal(began[:2], last[:2])
+    np.testing.assert_array_equal(began[2:], fresh.reset()[2:])
+    for action in played[1]:
+        step, as_alone, as_fresh = games.step(action), alone.step(action), fresh.step(action)
+        np.testing.assert_array_equal(step.observation[:2], as_alone.observation[:2])
+        np.testing.assert_array_equal(step.observation[2:], as_fresh.observation[2:])
+    # Once only: the next reset begins all games.
+    np.testing.assert_array_equal(games.reset()[0], games.reset()[0][-1:].repeat(3, 0))
+
+
+def test_a_kept_game_has_its_whole_return_and_length():
+    env = batch(CountingGame(length=5))
+    env.reset()
+    for _ in range(3):
+        env.step([0])
+    env.keep(1, seed=0)
+    env.reset()
+    env.step([0])
+    assert env.step([0]).episodes == (Episode(env=0, raw_return=35.0, length=5),)

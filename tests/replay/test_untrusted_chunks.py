@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+import torch
 import zstandard
 
 from episodes import GAME, build, empty, episode, restore
@@ -68,3 +69,20 @@ def test_a_link_in_place_of_a_chunk_is_refused(tmp_path):
     chunk.symlink_to(tmp_path / "outside")
     with pytest.raises(ReplayCorrupt, match="is a link"):
         restore(replay)
+
+
+@pytest.mark.parametrize(
+    "position", [[-1, 0, 1, 2, 3], [-2, -1, 0, 1, 2], [0, 1, -1, 0, 1], [0, 1, 2, 3, -1], [-1, -1, 0, 1, 2]]
+)
+def test_a_history_is_whole_and_is_followed_by_steps(tmp_path, position):
+    replay = build(tmp_path, [[4]], num_frames=2)
+    chunk = episode(0, 4)
+    forged = chunk._replace(position=torch.tensor(position, dtype=torch.int32))
+    data = encode(forged)
+    (tmp_path / replay.records[0].name).write_bytes(data)
+    changes = {"sha256": hashlib.sha256(data).hexdigest(), "num_steps": forged.num_steps}
+    if position in ([-1, 0, 1, 2, 3], [0, 1, -1, 0, 1]):
+        restore_forged(replay, **changes)
+    else:
+        with pytest.raises(ReplayCorrupt, match="does not have frames of whole episodes"):
+            restore_forged(replay, **changes)

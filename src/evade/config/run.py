@@ -103,11 +103,21 @@ class CollectConfig:
     """Temperature of every second game; None for the same as all others. T2T SimPLe: none. Ours on grids: 2, so that
     half of the games follow the draw and half try other actions (docs/decisions/0014-horizon-and-temperatures.md)."""
 
+    kept_share: float = field(default=0.0, metadata=ADDED_LATER)
+    """Share of the games that go on from one collection to the next; the others begin anew in each. T2T SimPLe: 0. Ours
+    on grids: half, so that what comes late in a game is seen, too (docs/decisions/0022-games-that-go-on.md)."""
+
     def __post_init__(self) -> None:
         require_fields(self, "collect", "num_envs num_slices", at_least_one, "must be at least 1")
+        require(0 <= self.kept_share <= 1, "collect.kept_share", self.kept_share, "must be 0 to 1")
         require_fields(self, "collect", "temperature", finite_positive, "must be finite and positive")
         trying, rule = self.trying_temperature, "must be None, or finite and positive"
         require(trying is None or finite_positive(trying), "collect.trying_temperature", trying, rule)
+
+    @property
+    def num_kept(self) -> int:
+        """Games that go on from one collection to the next: the first ones."""
+        return round(self.num_envs * self.kept_share)
 
     def temperatures(self, num_games: int) -> list[float]:
         """The temperature of each of a number of games side by side."""

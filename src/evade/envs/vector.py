@@ -48,7 +48,7 @@ class Games(Protocol):
     num_envs: int
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin an episode in every game; returns observations `[N, K, C, H, W]`."""
+        """Begin an episode in every game that does not go on; returns observations `[N, K, C, H, W]`."""
         ...
 
     def step(self, actions: ArrayLike) -> Step:
@@ -93,9 +93,10 @@ class VectorEnv:
         self.num_envs = len(envs)
         self.num_frames = num_frames
         self._envs = tuple(envs)
-        self._seeds: list[int | None] = [
-            int(np.random.SeedSequence([seed, first + index]).generate_state(1)[0]) for index in range(self.num_envs)
-        ]
+        self._seeds = [_derive_seed(seed, first + index) for index in range(self.num_envs)]
+        self._first = first
+        self.num_kept = 0
+        """How many of the first games go on at the next reset."""
         self._is_running = False
         self._stack = np.zeros((self.num_envs, num_frames, spec.channels, spec.height, spec.width), np.uint8)
         self._raw_reward = np.zeros(self.num_envs, np.float64)
@@ -107,12 +108,20 @@ class VectorEnv:
     def reset(self) -> NDArray[np.uint8]:
         """Begin an episode in every game, drop unfinished ones; returns observations `[N, K, C, H, W]`.
 
-        Only the first reset seeds the games; later ones continue with the games' generators.
+        Only the first reset seeds the games; later ones continue with the games' generators. After `keep`, the games
+        named there go on where they are.
         """
-        for index in range(self.num_envs):
+        for index in range(self.num_kept, self.num_envs):
             self._begin(index)
-        self._is_running = True
+        self._is_running, self.num_kept = True, 0
         return self._stack.copy()
+
+    def keep(self, num_games: int, seed: int) -> None:
+        """At the next reset the first `num_games` go on; the others begin as in a new batch with this seed."""
+        assert self._is_running or num_games == 0, "only games that have begun can go on"
+        self.num_kept = num_games
+        for index in range(num_games, self.num_envs):
+            self._seeds[index] = _derive_seed(seed, self._first + index)
 
     def step(self, actions: ArrayLike) -> Step:
         """Play one action `[N]` in each game."""
@@ -190,3 +199,8 @@ class VectorEnv:
         if not np.isfinite(self._raw_reward).all():
             index = int(np.flatnonzero(~np.isfinite(self._raw_reward))[0])
             raise RewardError(f"Invalid reward {self._raw_reward[index]} of game {index} of the batch: must be finite.")
+
+
+def _derive_seed(seed: int, number: int) -> int | None:
+    """The seed of one game of a batch."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

@@ -26,7 +26,11 @@ LEVEL = 3
 
 
 class Chunk(NamedTuple):
-    """`L` frames of one or more episodes in order; an episode of n steps has n + 1 frames."""
+    """`L` frames of one or more episodes in order; an episode of n steps has n + 1 frames.
+
+    An episode that goes on from an earlier chunk begins with the K - 1 frames that the agent has seen before, its
+    history: they are copies for observations, and no steps.
+    """
 
     frame: Tensor
     """uint8 `[L, C, H, W]`."""
@@ -39,12 +43,26 @@ class Chunk(NamedTuple):
     terminated: Tensor
     """bool `[L]`: the game ended on arriving at the frame."""
     position: Tensor
-    """int32 `[L]`: index of the frame in its episode."""
+    """int32 `[L]`: index of the frame in its episode, counted from where this chunk's part of it begins; negative for
+    history."""
 
     @property
     def num_steps(self) -> int:
-        """Agent steps: one fewer than frames in each episode."""
-        return len(self.frame) - int((self.position == 0).sum())
+        """Agent steps: one fewer than frames in each episode, without history."""
+        return len(self.frame) - int((self.position <= 0).sum())
+
+    @property
+    def is_step(self) -> Tensor:
+        """Whether an action was taken at the frame, bool `[L]`."""
+        goes_on = torch.cat([self.position[1:] == self.position[:-1] + 1, torch.tensor([False])])
+        return goes_on & (self.position >= 0)
+
+    @property
+    def first(self) -> Tensor:
+        """Where each frame's episode begins in this chunk, its history included; int64 `[L]`."""
+        index = torch.arange(len(self.position))
+        begins = torch.cat([torch.tensor([True]), self.position[1:] != self.position[:-1] + 1])
+        return torch.where(begins, index, 0).cummax(0).values
 
 
 def encode(chunk: Chunk) -> bytes:
@@ -75,12 +93,19 @@ def decode(data: bytes, name: str, sha256: str, largest: int = LARGEST) -> Chunk
         raise ReplayCorrupt(f"{name} cannot be read ({error}): restore it from a backup.") from error
 
 
-def largest_chunk(game: GameSpec, num_steps: int) -> int:
-    """Bytes that a chunk of `num_steps` steps has at most, uncompressed: every episode has at least one step."""
-    return 2 * num_steps * (game.channels * game.height * game.width + BYTES_PER_FRAME) + HEADER
+def largest_chunk(game: GameSpec, num_steps: int, num_history: int) -> int:
+    """Bytes that a chunk has at most, uncompressed: every episode has at least one step.
+
+    Args:
+        game: gives the size of frames.
+        num_steps: that it has.
+        num_history: frames that are history.
+    """
+    frame_size = game.channels * game.height * game.width + BYTES_PER_FRAME
+    return (2 * num_steps + num_history) * frame_size + HEADER
 
 
-def check_chunk(chunk: Chunk, name: str, game: GameSpec, num_steps: int) -> None:
+def check_chunk(chunk: Chunk, name: str, game: GameSpec, num_steps: int, num_frames: int) -> None:
     """Refuse a chunk that no recorder of this game can have written.
 
     Args:
@@ -88,6 +113,7 @@ def check_chunk(chunk: Chunk, name: str, game: GameSpec, num_steps: int) -> None
         name: of the file, for error messages.
         game: gives the shape of frames, the actions and the rewards.
         num_steps: that it should have.
+        num_frames: frames K in an observation, which make up the history.
 
     Raises:
         ReplayCorrupt: a tensor has another type or shape, or values that cannot be.
@@ -108,10 +134,8 @@ def check_chunk(chunk: Chunk, name: str, game: GameSpec, num_steps: int) -> None
             raise ReplayCorrupt(
                 f"{name} has {field} as {found}, which does not fit the game: restore it from a backup."
             )
-    begins = chunk.position == 0
-    follows = chunk.position[1:] == chunk.position[:-1] + 1
     rules = {
-        "frames of whole episodes": length >= 2 and bool(begins[0]) and bool((begins[1:] | follows).all()),
+        "frames of whole episodes": length >= 2 and _has_whole_episodes(chunk.position, num_frames),
         "as many steps as its record says": chunk.num_steps == num_steps,
         "actions of the game": length > 0 and int(chunk.action.max()) < game.num_actions,
         "rewards in the game's range": length > 0
@@ -122,6 +146,14 @@ def check_chunk(chunk: Chunk, name: str, game: GameSpec, num_steps: int) -> None
     for rule, holds in rules.items():
         if not holds:
             raise ReplayCorrupt(f"{name} does not have {rule}: restore it from a backup.")
+
+
+def _has_whole_episodes(position: Tensor, num_frames: int) -> bool:
+    """Whether every episode begins at its first frame or with a whole history, and does not end within that."""
+    begins = torch.cat([torch.tensor([True]), position[1:] != position[:-1] + 1])
+    ends = begins.roll(-1)
+    can_begin = (position == 0) | (position == 1 - num_frames)
+    return bool((can_begin | ~begins).all() and (~ends | (position >= 0)).all())
 
 
 def join_episodes(episodes: list[Chunk]) -> Chunk:

@@ -13,18 +13,19 @@ class Recorder:
 
     Args:
         games: the batch of games, not yet reset.
+        num_kept: this many of the first games go on at the reset. Their stacked frames are recorded too, as history.
     """
 
-    def __init__(self, games: Games) -> None:
+    def __init__(self, games: Games, num_kept: int = 0) -> None:
         self.num_envs = games.num_envs
-        self._games = games
+        self._games, self._num_kept = games, num_kept
         self._logs: list[list[_Log]] = [[] for _ in range(self.num_envs)]
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin all games."""
+        """Begin all games that do not go on."""
         observation = self._games.reset()
-        for log, stack in zip(self._logs, observation, strict=True):
-            log.append(_Log(stack[-1]))
+        for index, stack in enumerate(observation):
+            self._logs[index].append(_Log(stack if index < self._num_kept else stack[-1:]))
         return observation
 
     def step(self, actions: ArrayLike) -> Step:
@@ -40,7 +41,7 @@ class Recorder:
                 bool(step.terminated[index]),
             )
         for episode in step.episodes:
-            self._logs[episode.env].append(_Log(step.observation[episode.env, -1]))
+            self._logs[episode.env].append(_Log(step.observation[episode.env, -1:]))
         return step
 
     def chunk(self) -> Chunk:
@@ -53,12 +54,12 @@ class Recorder:
 
 
 class _Log:
-    """One episode in progress."""
+    """One episode in progress, from its first frame on, or from the last of those that the agent sees."""
 
-    def __init__(self, frame: np.ndarray) -> None:
-        self.frames = [frame]
+    def __init__(self, seen: np.ndarray) -> None:
+        self.frames, self.history = list(seen), len(seen) - 1
         self.actions: list[int] = []
-        self.rewards, self.raw_rewards, self.terminated = [0.0], [0.0], [False]
+        self.rewards, self.raw_rewards, self.terminated = ([zero] * len(seen) for zero in (0.0, 0.0, False))
 
     def add(self, action: int, frame: np.ndarray, reward: float, raw_reward: float, terminated: bool) -> None:
         self.actions.append(action)
@@ -70,9 +71,9 @@ class _Log:
     def chunk(self) -> Chunk:
         return Chunk(
             frame=torch.from_numpy(np.stack(self.frames)),
-            action=torch.tensor([*self.actions, 0], dtype=torch.uint8),
+            action=torch.tensor([*[0] * self.history, *self.actions, 0], dtype=torch.uint8),
             reward=torch.tensor(self.rewards).to(torch.int8),
             raw_reward=torch.tensor(self.raw_rewards, dtype=torch.float32),
             terminated=torch.tensor(self.terminated),
-            position=torch.arange(len(self.frames), dtype=torch.int32),
+            position=torch.arange(-self.history, len(self.frames) - self.history, dtype=torch.int32),
         )

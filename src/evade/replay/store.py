@@ -35,13 +35,22 @@ class Replay:
         num_frames: frames K in an observation.
         config: what is held out, and how batches are sampled.
         capacity: frames to reserve memory for; it grows when needed. No more steps than this are read back.
+        num_kept: games that go on from one collection to the next, each with a history in the next chunk.
     """
 
-    def __init__(self, folder: Path, game: GameSpec, num_frames: int, config: ReplayConfig, capacity: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        game: GameSpec,
+        num_frames: int,
+        config: ReplayConfig,
+        capacity: int,
+        num_kept: int = 0,
+    ) -> None:
         rule = f"must be 0, because this game's cells have {game.levels} values"
         require(config.changes_share == 0 or game.levels == 2, "replay.changes_share", config.changes_share, rule)
         self.folder, self.num_frames, self.config = folder, num_frames, config
-        self._game, self._most_steps = game, capacity
+        self._game, self._most_steps, self._num_kept = game, capacity, num_kept
         # Without padding, an episode's first K - 1 frames only occur as history of later ones.
         self._least_position = 0 if config.pads_starts else num_frames - 1
         self.records: list[ChunkRecord] = []
@@ -50,6 +59,7 @@ class Replay:
         shape = (capacity, game.channels, game.height, game.width)
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
+        self._first = torch.empty(0, dtype=torch.long)
         self._fit_windows = torch.empty(0, dtype=torch.long)
         self._outcomes, self._changes = Kinds(), Kinds()
         self._held_out = torch.empty(0, dtype=torch.long)
@@ -100,14 +110,14 @@ class Replay:
                 raise ReplayCorrupt(f"Invalid name {record.name!r:.100} of chunk {number}: must be {expected}.")
             if not 1 <= record.num_steps <= self._most_steps - self.num_steps:
                 raise ReplayCorrupt(f"{path} has {record.num_steps:,} steps: the settings allow {self._most_steps:,}.")
-            largest = largest_chunk(self._game, record.num_steps)
+            largest = largest_chunk(self._game, record.num_steps, self._num_kept * (self.num_frames - 1))
             try:
                 # Compression adds a little where there is nothing to compress.
                 data = read_regular(path, largest + HEADER)
             except UnreadableFile as error:
                 raise ReplayCorrupt(f"{error} The checkpoint needs it: restore it from a copy.") from None
             chunk = decode(data, str(path), record.sha256, largest)
-            check_chunk(chunk, str(path), self._game, record.num_steps)
+            check_chunk(chunk, str(path), self._game, record.num_steps, self.num_frames)
             self._take(chunk, record)
 
     @property
@@ -152,7 +162,9 @@ class Replay:
             self._rest = Chunk(
                 torch.empty(0), *(torch.cat(pair) for pair in zip(self._rest[1:], chunk[1:], strict=True))
             )
-        has_past = chunk.position >= self._least_position
+        first = chunk.first
+        self._first = torch.cat([self._first, begin + first])
+        has_past = (chunk.position >= 0) & (torch.arange(len(first)) - first >= self._least_position)
         # A whole window is in one episode if the position of its last frame is that much higher.
         targets = self.config.target_frames
         goes_on = torch.zeros(len(chunk.position), dtype=torch.bool)
@@ -181,8 +193,7 @@ class Replay:
     def observations(self, at: Tensor) -> Tensor:
         """The stacked frames that end at each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
         stack = at.unsqueeze(1) + torch.arange(1 - self.num_frames, 1)
-        first = at - self._rest.position[at]
-        return self._frames[torch.maximum(stack, first.unsqueeze(1))]
+        return self._frames[torch.maximum(stack, self._first[at].unsqueeze(1))]
 
     def observation(self, at: int) -> NDArray[np.uint8]:
         """The stacked frames that end at one index, `[K, C, H, W]`."""
@@ -249,7 +260,7 @@ class Replay:
         """The same batch with the whole window of each transition, K + T frames, on the CPU."""
         at = self._sample_batch(generator).unsqueeze(1)
         frames = at + torch.arange(1 - self.num_frames, self.config.target_frames + 1)
-        first = at - self._rest.position[at]
+        first = self._first[at]
         before, after = frames[:, :-1], frames[:, 1:].clamp_min(0)
         is_padding = before < first
         return Sequences(
@@ -258,6 +269,12 @@ class Replay:
             reward=self._rest.reward[after].long().masked_fill(is_padding, 0),
             terminated=self._rest.terminated[after] & ~is_padding,
         )
+
+    def actions(self, num_games: int) -> Iterator[Tensor]:
+        """The actions of each chunk, uint8 `[T, N]`, if all its N games made the same number of steps."""
+        taken = self._rest.action[self._rest.is_step]
+        for part in torch.split(taken, [record.num_steps for record in self.records]):
+            yield part.view(num_games, -1).T
 
     def newest_transitions(self, batch_size: int) -> Iterator[Transitions]:
         """The newest chunk's transitions that may be fitted to, each once, in batches; on the CPU."""
@@ -325,8 +342,8 @@ class Replay:
             length: steps T.
             generator: on the CPU.
         """
-        places, position = self._starts[-1], self._rest.position
-        begins = torch.cat([(position == 0).nonzero().flatten(), torch.tensor([self.size])])
+        places = self._starts[-1]
+        begins = torch.cat([torch.unique_consecutive(self._first), torch.tensor([self.size])])
         last = begins[torch.searchsorted(begins, places, right=True)] - 1
         is_whole = (last - places >= length) | self._rest.terminated[last]
         places, last = places[is_whole], last[is_whole]

@@ -27,17 +27,23 @@ def build_networks(config: RunConfig, game: GameSpec) -> tuple[Policy, WorldMode
     return policy.to(device), world_model.to(device)
 
 
+def build_replay(config: RunConfig, game: GameSpec, folder: RunFolder) -> Replay:
+    """The replay of a run's folder, empty."""
+    # Room for the whole run, and an eighth more for the frames that begin episodes.
+    capacity = config.schedule.total_real_steps * 9 // 8
+    num_frames, num_kept = config.env.num_frames, config.collect.num_kept
+    return Replay(folder.replay, game, num_frames, config.replay, capacity, num_kept)
+
+
 def assemble(config: RunConfig, game: GameSpec, folder: RunFolder) -> TrainState:
     """A run before its first step: fresh networks, no experience."""
     policy, world_model = build_networks(config, game)
-    # Room for the whole run, and an eighth more for the frames that begin episodes.
-    capacity = config.schedule.total_real_steps * 9 // 8
     return TrainState(
         world_model=world_model,
         fitter=build_fitter(config.world_model, world_model),
         policy=policy,
         learner=build_learner(config.learner, policy),
-        replay=Replay(folder.replay, game, config.env.num_frames, config.replay, capacity),
+        replay=build_replay(config, game, folder),
         generators=Generators(torch.device(config.machine.device), config.seed),
         draw=HeldDraw(),
         position=Position(),

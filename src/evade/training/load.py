@@ -28,7 +28,7 @@ from evade.replay.store import Replay
 from evade.runs.checkpoint import load_checkpoint
 from evade.runs.folder import RunFolder
 from evade.runs.session import saved_config
-from evade.training.assemble import build_networks
+from evade.training.assemble import build_networks, build_replay
 from evade.training.checkpoints import largest_checkpoint
 from evade.training.posterior import expected_rewards, rewards_under_draws
 from evade.training.state import check_draw, load_weights
@@ -86,8 +86,7 @@ class LoadedRun:
 
     def read_replay(self) -> Replay:
         """All real experience of the run, read from its folder, which is not changed."""
-        capacity = self.config.schedule.total_real_steps * 9 // 8
-        replay = Replay(self.folder.replay, self.game, self.config.env.num_frames, self.config.replay, capacity)
+        replay = build_replay(self.config, self.game, self.folder)
         replay.read(self.chunks)
         return replay
 

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from evade.dreams.env import DreamEnv
-from evade.envs import make_env
 from evade.envs.tensors import RealEnv
 from evade.layers import draw, hold, mean_draw, mean_sigma, resample, use_mean
 from evade.policies.rollout import roll_out, slice_rollout
@@ -64,13 +63,12 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     config, iteration, generator = run.config, state.position.iteration, state.generators.device
     steps = config.schedule.real_steps_in(iteration)
     run.begin(state, steps)
-    seed = derive_seed(config.seed, "games", iteration) % 2**31
-    recorder = Recorder(make_env(config.game, config.collect.num_envs, seed, config.env))
+    games = run.real_games.begin(state.replay)
+    recorder = Recorder(games, games.num_kept)
     env = RealEnv(recorder, run.device)
     num_steps = steps // config.collect.num_envs
     temperature = torch.tensor(config.collect.temperatures(config.collect.num_envs), device=run.device)
     rollout = roll_out(state.policy, env, num_steps, generator, temperature, run.report_progress)
-    env.close()
     state.replay.add(recorder.chunk(), write_atomically)
     values: dict[str, float | Tensor] = {"steps": state.replay.num_steps, "episodes": len(env.episodes)}
     if env.episodes:

@@ -24,6 +24,7 @@ from evade.training.assemble import assemble
 from evade.training.checkpoints import Checkpoints
 from evade.training.evaluation import EpisodeScore
 from evade.training.progress import Display, Progress, Silent
+from evade.training.real_games import RealGames
 from evade.training.state import TrainState
 
 
@@ -48,6 +49,7 @@ class Run:
         self.compiler = Compiler(should_compile(config), self._log_compilation)
         self.progress = Progress(self.display, config)
         self.checkpoints = Checkpoints(folder, config.machine.save_seconds, self.display.note)
+        self.real_games = RealGames(config)
         self.session = Session(config, folder, self._environment(), self.display.note)
 
     def _environment(self) -> dict[str, object]:
@@ -71,6 +73,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.real_games.close()
         self.session.__exit__(kind, error, trace)
 
     def restore_or_start(self) -> TrainState:

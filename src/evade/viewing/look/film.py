@@ -84,7 +84,7 @@ class Film:
         """The episodes of a chunk, in order."""
         chunk = self.chunk(number)
         begins = (chunk.position == 0).nonzero().flatten().tolist()
-        ends = [*begins[1:], len(chunk.position)]
+        ends = [*torch.unique_consecutive(chunk.first).tolist()[1:], len(chunk.position)]
         # Every game of a batch makes the same number of steps, and its episodes follow each other in the chunk.
         per_env = chunk.num_steps // self._run.config.collect.num_envs
         episodes, done = [], 0
@@ -95,27 +95,38 @@ class Film:
         return episodes
 
     def start(self, number: int, at: int) -> Start:
-        """Frame `at` of a chunk, with what is needed to play on from it."""
+        """Frame `at` of a chunk, with what is needed to play on from it; instead of history, the frame after it."""
         chunk, episodes = self.chunk(number), self.episodes(number)
         if not 0 <= at < len(chunk.position):
             raise LookError(f"Invalid frame {at}: collection {number} has frames 0 to {len(chunk.position) - 1}.")
+        at -= min(int(chunk.position[at]), 0)
         episode = next(each for each in reversed(episodes) if each.begin <= at)
         end = episode.begin + episode.num_frames
-        earlier = [each for each in episodes if each.env == episode.env and each.begin < episode.begin]
-        played = [chunk.action[each.begin : each.begin + each.num_frames - 1] for each in earlier]
-        played.append(chunk.action[episode.begin : at])
-        seed = derive_seed(self._run.config.seed, "games", self.iteration(number)) % 2**31
-        stack = torch.arange(at - self._run.config.env.num_frames + 1, at + 1).clamp_min(episode.begin)
+        stack = torch.arange(at - self._run.config.env.num_frames + 1, at + 1).clamp_min(int(chunk.first[at]))
         after = slice(at + 1, end)
         return Start(
             observation=chunk.frame[stack],
-            origin=Origin(seed, episode.env, tuple(torch.cat(played).tolist())),
+            origin=self._origin(number, at, episode.env),
             frames=chunk.frame[after],
             actions=tuple(chunk.action[at : end - 1].tolist()),
             rewards=tuple(chunk.reward[after].float().tolist()),
             raw_rewards=tuple(chunk.raw_reward[after].tolist()),
             terminated=tuple(chunk.terminated[after].tolist()),
         )
+
+    def _origin(self, number: int, at: int, env: int) -> Origin:
+        """How a game of a chunk came to frame `at`."""
+        collect = self._run.config.collect
+        # A game that goes on from collection to collection began in the first one.
+        since = 0 if env < collect.num_kept else number
+        seed = derive_seed(self._run.config.seed, "games", self.iteration(since)) % 2**31
+        played: list[int] = []
+        for earlier in range(since, number):
+            chunk = self.chunk(earlier)
+            played += chunk.action[chunk.is_step].view(collect.num_envs, -1)[env].tolist()
+        chunk = self.chunk(number)
+        taken = chunk.is_step.nonzero().flatten().view(collect.num_envs, -1)[env]
+        return Origin(seed, env, (*played, *chunk.action[taken[taken < at]].tolist()))
 
     def _check(self, number: int) -> None:
         if not 0 <= number < len(self._records):

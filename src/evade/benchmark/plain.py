@@ -15,7 +15,6 @@ from torch.nn import functional as F
 from evade.policies.network import ActorCritic
 from evade.records import Logits, Loss, Memory, Noise, PolicyOutput, Prediction, Statistics, Transitions
 from evade.world_models.blocks import ActionInjection, CellNorm, DownStage, LocalLayer, UpStage, position_signal
-from evade.world_models.clocks import count_ages
 from evade.world_models.deterministic import DeterministicWorldModel
 from evade.world_models.heads import NUM_EVENT_STAGES
 from evade.world_models.pixel_noise import add_pixel_noise
@@ -148,7 +147,9 @@ class PlainWorldModel(nn.Module):
             x = (x - mean) / variance.sqrt().clamp_min(1 / math.sqrt(x.shape[2] * x.shape[3]))
         x = F.conv2d(x, net.embedding.weight[:, :, None, None], net.embedding.bias)
         if net.clocks is not None:
-            x = x + net.clocks(count_ages(observation))[:, :, None, None]
+            x = x + net.clocks(net.clocks.count_ages(observation), observation[:, -1])[:, :, None, None]
+        if net.lines is not None:
+            x = x + net.lines(observation[:, -1])
         return self._place(x)
 
     def _down(self, x: Tensor, stage: DownStage) -> Tensor:

@@ -6,10 +6,11 @@ from torch import Tensor
 from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
 from evade.world_models.cell_embeddings import can_embed, embed_objects
-from evade.world_models.clocks import Clocks, advance_ages, count_ages
+from evade.world_models.clocks import WIDEST, Clocks, advance_ages
 from evade.world_models.conversion import as_float
 from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.inputs import check_inputs
+from evade.world_models.lines import Lines
 from evade.world_models.local_heads import NUM_FRAMES, LocalHeads
 from evade.world_models.losses import clipped_binary_cross_entropy
 from evade.world_models.pixel_loss import compute_pixel_loss
@@ -30,7 +31,7 @@ class DeterministicWorldModel(FrameNetwork):
         num_actions: size of the action set.
         lowest_reward: the reward of class 0.
         num_reward_classes: number of consecutive integer rewards from there on.
-        frame_size: rows and columns of a frame; only the event prior needs it.
+        frame_size: rows and columns of a frame; only clocks, surprises and the event prior need it.
     """
 
     config: DeterministicConfig
@@ -60,7 +61,12 @@ class DeterministicWorldModel(FrameNetwork):
         )
         self.num_frames = num_frames
         self._check_settings()
-        self.clocks = Clocks(num_frames, channels, config.hidden_size) if config.clocks else None
+        self.clocks = None
+        if config.clocks:
+            rule = f"must be False, because this game's grid has more than {WIDEST} columns"
+            require(frame_size is None or frame_size[1] <= WIDEST, "world_model.clocks", True, rule)
+            self.clocks = Clocks(num_frames, channels, config.hidden_size, counts=config.counts)
+        self.lines = Lines(channels, config.hidden_size) if config.lines else None
         assert frame_size is not None or not config.surprises, "surprises need the size of frames"
         self.surprises = Surprises(channels, frame_size) if config.surprises and frame_size is not None else None
         self.local_heads = None
@@ -81,7 +87,7 @@ class DeterministicWorldModel(FrameNetwork):
         require(self.seen_frames <= self.num_frames, "world_model.seen_frames", self.seen_frames, rule)
         rule = f"must be at least {NUM_FRAMES} with world_model.local_heads"
         require(not self.config.local_heads or self.num_frames >= NUM_FRAMES, "env.num_frames", self.num_frames, rule)
-        for name in ("clocks", "surprises", "local_heads"):
+        for name in ("clocks", "lines", "surprises", "local_heads"):
             rule = f"must be False, because this game's cells have {self.levels} values and not 2"
             require(not getattr(self.config, name) or self.levels == 2, f"world_model.{name}", True, rule)
 
@@ -102,8 +108,11 @@ class DeterministicWorldModel(FrameNetwork):
         embedded_action = self.action_embedding(action)
         context = None
         if self.clocks is not None:
-            context = self.clocks((memory or self.initial_memory(observation))[0])
-        encoded = self._encode(self._embed_frames(observation[:, -self.seen_frames :], context), embedded_action)
+            context = self.clocks((memory or self.initial_memory(observation))[0], observation[:, -1])
+        embedded = self._embed_frames(observation[:, -self.seen_frames :], context)
+        if self.lines is not None:
+            embedded = embedded + self.lines(observation[:, -1])
+        encoded = self._encode(embedded, embedded_action)
         if self.local_heads is None:
             return self._decode(encoded)
         features = self._decode_features(encoded)
@@ -149,8 +158,8 @@ class DeterministicWorldModel(FrameNetwork):
             self.local_heads.num_transitions.fill_(statistics.num_transitions)
 
     def initial_memory(self, observation: Tensor) -> Memory:
-        """With `clocks`, how long ago each channel changed, `[B, 2 * C]`; with `prior_budget` that budget, `[B]`."""
-        memory: Memory = () if self.clocks is None else (count_ages(observation),)
+        """With `clocks`, how long ago each channel changed (`count_ages`); with `prior_budget` that budget, `[B]`."""
+        memory: Memory = () if self.clocks is None else (self.clocks.count_ages(observation),)
         if self._has_budget:
             budget = torch.full((len(observation),), self.config.reward.prior_budget, device=observation.device)
             memory = (*memory, budget)

@@ -46,7 +46,7 @@ def collect(games, replay, num_actions):
 def test_a_restart_brings_back_the_games_that_go_on(tmp_path, game):
     config, found, replay = build(tmp_path, game, kept_share=0.5)
     live = RealGames(config)
-    for number in range(3):
+    for _ in range(3):
         collect(live.begin(replay), replay, found.num_actions)
     rebuilt = RealGames(config)
     ours, theirs = live.begin(replay), rebuilt.begin(replay)
@@ -79,7 +79,7 @@ def test_the_replay_shows_what_the_agent_saw_also_where_a_game_goes_on(tmp_path)
 def test_a_replay_with_histories_is_read_back(tmp_path):
     config, found, replay = build(tmp_path, "minatar/breakout", kept_share=1.0)
     games = RealGames(config)
-    for number in range(2):
+    for _ in range(2):
         collect(games.begin(replay), replay, found.num_actions)
     again = build_replay(config, found, RunFolder(tmp_path))
     again.restore({}, replay.saved_values())

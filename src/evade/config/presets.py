@@ -119,12 +119,15 @@ GRID_MODEL = DeterministicConfig(
     reward=replace(_GRID_REWARD, prior_budget=0.05),
     seen_frames=6,
     clocks=True,
+    counts=True,
+    lines=True,
     surprises=True,
     flips=True,
     local_heads=True,
 )
 """The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md,
-docs/decisions/0012-chance-and-timers.md, 0013-local-heads.md and 0015-what-a-dream-may-promise.md)."""
+docs/decisions/0012-chance-and-timers.md, 0013-local-heads.md, 0015-what-a-dream-may-promise.md and
+0021-counts-and-lines.md)."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
     **_GRID_NETWORK,
@@ -176,12 +179,15 @@ def _minatar(game: str) -> RunConfig:
         learner=PPOConfig(
             clip=0.2, entropy_coefficient=0.01, epochs=4, minibatch_times=2, learning_rate=1e-3, advantage_floor=0.02
         ),
-        collect=CollectConfig(num_envs=16, improves_policy=False, num_slices=10, trying_temperature=2.0),
+        collect=CollectConfig(
+            num_envs=16, improves_policy=False, num_slices=10, trying_temperature=2.0, kept_share=0.5
+        ),
         dream=DreamConfig(
             num_envs=512, horizon=10, starts_from="all", starts_by="distinct", first_starts_at_reset=False
         ),
         evaluation=EvaluationConfig(episodes=32, final_episodes=100, every=2, num_envs=100),
-        machine=MachineConfig(threads=1),
+        # A dream step is mostly loops that are compiled already (docs/decisions/0018-what-real-games-show.md).
+        machine=MachineConfig(threads=1, compile="off"),
     )
 
 
@@ -214,6 +220,8 @@ def _for_pictures(model: DeterministicConfig) -> DeterministicConfig:
         keeps_objects=False,
         predicts_end=False,
         clocks=False,
+        counts=False,
+        lines=False,
         surprises=False,
         flips=False,
         local_heads=False,
@@ -243,7 +251,7 @@ def _smoke(game: str) -> RunConfig:
         ),
         world_model=replace(_for_pictures(GRID_MODEL) if is_atari else GRID_MODEL, hidden_size=8),
         policy=replace(GRID_POLICY, filters=(4,), hidden_size=16),
-        collect=CollectConfig(num_envs=2, num_slices=4, temperature=2.0),
+        collect=CollectConfig(num_envs=2, num_slices=4, temperature=2.0, kept_share=0.0 if is_atari else 0.5),
         dream=replace(config.dream, num_envs=4, horizon=5),
         evaluation=EvaluationConfig(episodes=2, final_episodes=3, num_envs=3, time_limit=60),
         machine=MachineConfig(threads=1, save_seconds=1.0, compile="off"),

@@ -110,14 +110,19 @@ class Clocks(nn.Module):
         """The ages that `forward` takes."""
         return count_ages(observation, self.counted is not None)
 
-    def forward(self, ages: Tensor, last_frame: Tensor) -> Tensor:
+    def forward(self, ages: Tensor, last_frame: Tensor, is_single: Tensor | None) -> Tensor:
         """The vector, `[B, size]`.
 
         Args:
             ages: int64 `[B, 2 * C]`, with counts `[B, 4 * C]`.
             last_frame: uint8 `[B, C, H, W]`.
+            is_single: bool `[C]`: channels that show one object in every frame. It may jump, but is not born. None
+                without counts.
         """
         dtype = self.embedding.weight.dtype
+        if is_single is not None:
+            never = torch.zeros_like(is_single)
+            ages = ages.masked_fill(torch.cat([never, never, is_single, is_single]), self.num_frames - 1)
         inputs = F.one_hot(ages, self.num_frames).flatten(1).to(dtype)
         if self.counted is not None:
             count = as_float(last_frame).sum((2, 3)).clamp_max(HIGHEST_COUNT).long()

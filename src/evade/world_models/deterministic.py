@@ -91,6 +91,11 @@ class DeterministicWorldModel(FrameNetwork):
             rule = f"must be False, because this game's cells have {self.levels} values and not 2"
             require(not getattr(self.config, name) or self.levels == 2, f"world_model.{name}", True, rule)
 
+    @property
+    def _is_single(self) -> Tensor | None:
+        """With `counts`, the channels that show one object in every frame, bool `[C]`."""
+        return self.one_object.diagonal() if self.config.counts else None
+
     def forward(self, observation: Tensor, action: Tensor) -> Logits:
         """Logits of the next step.
 
@@ -108,7 +113,8 @@ class DeterministicWorldModel(FrameNetwork):
         embedded_action = self.action_embedding(action)
         context = None
         if self.clocks is not None:
-            context = self.clocks((memory or self.initial_memory(observation))[0], observation[:, -1])
+            ages = (memory or self.initial_memory(observation))[0]
+            context = self.clocks(ages, observation[:, -1], self._is_single)
         embedded = self._embed_frames(observation[:, -self.seen_frames :], context)
         if self.lines is not None:
             embedded = embedded + self.lines(observation[:, -1])

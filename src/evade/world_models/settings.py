@@ -225,9 +225,9 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     channel, counted over all frames of the observation. T2T SimPLe: no. Ours on grids: games have timers of up to
     twelve steps that no frame shows (docs/decisions/0012-chance-and-timers.md)."""
     counts: bool = field(default=False, metadata=ADDED_LATER)
-    """Only with `clocks`: the network also sees how many objects each channel shows, and how many steps ago one last
-    came or went with no other of its channel within one cell. T2T SimPLe: no. Ours on grids: invaders step the sooner
-    the fewer they are, and shots that fly hide from the clocks when the last one was fired
+    """Only with `clocks` and `keeps_objects`: the network also sees how many objects each channel shows, and how many
+    steps ago one last came or went with no other of its channel within one cell. T2T SimPLe: no. Ours on grids:
+    invaders step the sooner the fewer they are, and shots that fly hide from the clocks when the last one was fired
     (docs/decisions/0021-counts-and-lines.md)."""
     lines: bool = field(default=False, metadata=ADDED_LATER)
     """Only for binary cells: each cell also sees which channels have an object in its row, and in its column. T2T
@@ -252,8 +252,8 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
         require_fields(self, "world_model", "seen_frames", finite_not_negative, "must not be negative")
         rule = "must be False without world_model.keeps_objects"
         require(self.keeps_objects or not self.flips, "world_model.flips", self.flips, rule)
-        rule = "must be False without world_model.clocks"
-        require(self.clocks or not self.counts, "world_model.counts", self.counts, rule)
+        rule = "must be False without world_model.clocks and world_model.keeps_objects"
+        require((self.clocks and self.keeps_objects) or not self.counts, "world_model.counts", self.counts, rule)
 
 
 @dataclass(frozen=True)

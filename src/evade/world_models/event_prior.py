@@ -107,7 +107,11 @@ class EventPrior(NoisyLayer):
             is_rewarded: bool `[B]`, whether the reward was not 0.
         """
         taken = F.one_hot(action, self.num_actions).bool() | is_rewarded.unsqueeze(1)
-        happened = torch.maximum(self.find_events(now, taken, then), self.find_events(now, taken, predicted))
+        happened = self.find_events(now, taken, then)
+        # Most predictions are exact and bring no other events.
+        wrong = (then != predicted).flatten(1).any(1).nonzero().flatten()
+        others = self.find_events(now[wrong], taken[wrong], predicted[wrong])
+        happened[wrong] = torch.maximum(happened[wrong], others)
         self.counts += happened.sum(0)
         self.sigma.copy_(1 / (1 + self.counts / self.patience))
 

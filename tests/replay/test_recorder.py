@@ -88,17 +88,17 @@ def test_closing_closes_the_games():
 def test_a_game_that_goes_on_begins_with_what_the_agent_has_seen():
     games = VectorEnv([CountingGame(length=5), CountingGame(length=5)], SPEC, seed=0, num_frames=3)
     games.reset()
-    for _ in range(3):
-        games.step([0, 0])
+    for action in (0, 1, 1):
+        games.step([action, 0])
     games.keep(1, seed=0)
-    recorder = Recorder(games, num_kept=1)
+    recorder = Recorder(games)
     recorder.reset()
     for _ in range(3):
         recorder.step([1, 1])
     chunk = recorder.chunk()
     assert chunk.frame[:, 0, 0, 0].tolist() == [11, 12, 13, 14, 15, 20, 21, 20, 21, 22, 23]
     assert chunk.position.tolist() == [-2, -1, 0, 1, 2, 0, 1, 0, 1, 2, 3]
-    assert chunk.action.tolist() == [0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 0]
+    assert chunk.action.tolist() == [1, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0]
     assert chunk.is_step.tolist() == [False, False, True, True, False, True, False, True, True, True, False]
     assert chunk.first.tolist() == [0, 0, 0, 0, 0, 5, 5, 7, 7, 7, 7]
     assert chunk.num_steps == 6

@@ -34,7 +34,7 @@ def build(path, game, kept_share):
 
 def collect(games, replay, num_actions):
     """One collection of random play; what the agent saw, `[T, N, K, C, H, W]`."""
-    recorder = Recorder(games, games.num_kept)
+    recorder = Recorder(games)
     policy, generator = RandomPolicy(num_actions), torch.Generator().manual_seed(len(replay.records))
     policy.num_frames = replay.num_frames
     rollout = roll_out(policy, RealEnv(recorder, torch.device("cpu")), NUM_STEPS, generator)

@@ -97,6 +97,8 @@ class VectorEnv:
         self._first = first
         self.num_kept = 0
         """How many of the first games go on at the next reset."""
+        self.recent_actions = np.zeros((self.num_envs, num_frames - 1), np.int64)
+        """What was played at each frame of the stack but the last; 0 at copies of an episode's first frame."""
         self._is_running = False
         self._stack = np.zeros((self.num_envs, num_frames, spec.channels, spec.height, spec.width), np.uint8)
         self._raw_reward = np.zeros(self.num_envs, np.float64)
@@ -127,6 +129,7 @@ class VectorEnv:
         """Play one action `[N]` in each game."""
         chosen = self._check_actions(actions)
         self._stack[:, :-1] = self._stack[:, 1:]
+        self.recent_actions = np.column_stack([self.recent_actions, chosen])[:, 1:]
         for index, env in enumerate(self._envs):
             frame, reward, terminated, truncated, _ = env.step(int(chosen[index]))
             self._stack[index, -1] = frame
@@ -157,6 +160,7 @@ class VectorEnv:
         frame, _ = self._envs[index].reset(seed=self._seeds[index])
         self._seeds[index] = None
         self._stack[index] = frame
+        self.recent_actions[index] = 0
         self._returns[index] = 0
         self._lengths[index] = 0
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from evade.envs.vector import Games, Step
+from evade.envs.vector import Step, VectorEnv
 from evade.replay.chunk import Chunk, join_episodes
 
 
@@ -12,20 +12,20 @@ class Recorder:
     """Wraps N games and records every frame, action and reward.
 
     Args:
-        games: the batch of games, not yet reset.
-        num_kept: this many of the first games go on at the reset. Their stacked frames are recorded too, as history.
+        games: the batch of games, not yet reset. Of those that go on then, the stacked frames are recorded too.
     """
 
-    def __init__(self, games: Games, num_kept: int = 0) -> None:
+    def __init__(self, games: VectorEnv) -> None:
         self.num_envs = games.num_envs
-        self._games, self._num_kept = games, num_kept
+        self._games = games
         self._logs: list[list[_Log]] = [[] for _ in range(self.num_envs)]
 
     def reset(self) -> NDArray[np.uint8]:
         """Begin all games that do not go on."""
+        num_kept, played = self._games.num_kept, self._games.recent_actions
         observation = self._games.reset()
         for index, stack in enumerate(observation):
-            self._logs[index].append(_Log(stack if index < self._num_kept else stack[-1:]))
+            self._logs[index].append(_Log(stack, played[index]) if index < num_kept else _Log(stack[-1:]))
         return observation
 
     def step(self, actions: ArrayLike) -> Step:
@@ -54,10 +54,15 @@ class Recorder:
 
 
 class _Log:
-    """One episode in progress, from its first frame on, or from the last of those that the agent sees."""
+    """One episode in progress, from its first frame on, or from the K frames that the agent sees.
 
-    def __init__(self, seen: np.ndarray) -> None:
-        self.frames, self.history = list(seen), len(seen) - 1
+    Args:
+        seen: these frames.
+        played: the actions at all but the last of them.
+    """
+
+    def __init__(self, seen: np.ndarray, played: ArrayLike = ()) -> None:
+        self.frames, self.history = list(seen), np.asarray(played, np.int64).tolist()
         self.actions: list[int] = []
         self.rewards, self.raw_rewards, self.terminated = ([zero] * len(seen) for zero in (0.0, 0.0, False))
 
@@ -71,9 +76,9 @@ class _Log:
     def chunk(self) -> Chunk:
         return Chunk(
             frame=torch.from_numpy(np.stack(self.frames)),
-            action=torch.tensor([*[0] * self.history, *self.actions, 0], dtype=torch.uint8),
+            action=torch.tensor([*self.history, *self.actions, 0], dtype=torch.uint8),
             reward=torch.tensor(self.rewards).to(torch.int8),
             raw_reward=torch.tensor(self.raw_rewards, dtype=torch.float32),
             terminated=torch.tensor(self.terminated),
-            position=torch.arange(-self.history, len(self.frames) - self.history, dtype=torch.int32),
+            position=torch.arange(len(self.frames), dtype=torch.int32) - len(self.history),
         )

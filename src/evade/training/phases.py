@@ -63,8 +63,7 @@ def collect_real_experience(run: Run, state: TrainState) -> None:
     config, iteration, generator = run.config, state.position.iteration, state.generators.device
     steps = config.schedule.real_steps_in(iteration)
     run.begin(state, steps)
-    games = run.real_games.begin(state.replay)
-    recorder = Recorder(games, games.num_kept)
+    recorder = Recorder(run.real_games.begin(state.replay))
     env = RealEnv(recorder, run.device)
     num_steps = steps // config.collect.num_envs
     temperature = torch.tensor(config.collect.temperatures(config.collect.num_envs), device=run.device)

@@ -17,8 +17,9 @@ from evade.policies.build import build_policy
 from evade.policies.rollout import roll_out
 from evade.records import Prediction
 from evade.vocabulary.variants import EVADE
+from evade.world_models.bits_settings import BitsConfig
 from evade.world_models.build import build_world_model
-from evade.world_models.settings import BitsConfig, DeterministicConfig, RewardPathConfig, StochasticDiscreteConfig
+from evade.world_models.settings import DeterministicConfig, RewardPathConfig, StochasticDiscreteConfig
 from fake_worlds import PerfectModel, ScriptedPolicy, twin
 
 

@@ -15,8 +15,9 @@ from evade.layers import use_mean
 from evade.optimisers.update import global_norm
 from evade.records import Sequences
 from evade.vocabulary.variants import EVADE
+from evade.world_models.bits_settings import BitsConfig
 from evade.world_models.feature_maps import capture
-from evade.world_models.settings import BitsConfig, DeterministicConfig, RewardPathConfig, StochasticDiscreteConfig
+from evade.world_models.settings import DeterministicConfig, RewardPathConfig, StochasticDiscreteConfig
 
 MODEL = "next_frame_basic_stochastic_discrete/"
 NAMES = sorted(path.stem for path in goldens.FOLDER.glob("stochastic_discrete*.npz"))

@@ -12,9 +12,10 @@ from evade.layers import draw, use_mean
 from evade.records import Sequences, Transitions
 from evade.vocabulary.variants import EVADE
 from evade.world_models.bits import BitPredictor, sign, to_bits, to_symbols
+from evade.world_models.bits_settings import BitsConfig
 from evade.world_models.build import build_fitter, build_world_model
 from evade.world_models.frame_network import Output
-from evade.world_models.settings import BitsConfig, FitConfig, RewardPathConfig, StochasticDiscreteConfig
+from evade.world_models.settings import FitConfig, RewardPathConfig, StochasticDiscreteConfig
 
 GAME = GameSpec(channels=2, height=6, width=5, levels=2, num_actions=3, lowest_reward=0)
 BITS = BitsConfig(count=4, per_symbol=2, predictor_size=8, posterior_filters=(8, 8), posterior_heads=2)

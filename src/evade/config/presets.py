@@ -18,8 +18,8 @@ from evade.errors import UnknownPreset
 from evade.policies.settings import ActorCriticConfig, PPOConfig
 from evade.replay.settings import ReplayConfig
 from evade.vocabulary.variants import DEFAULT_VARIANT, VARIANTS
+from evade.world_models.bits_settings import BitsConfig
 from evade.world_models.settings import (
-    BitsConfig,
     DeterministicConfig,
     FitConfig,
     RewardPathConfig,

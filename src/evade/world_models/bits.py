@@ -6,8 +6,8 @@ from torch.nn import functional as F
 
 from evade.errors import ShapeError
 from evade.policies.network import SameConv2d
+from evade.world_models.bits_settings import BitsConfig
 from evade.world_models.blocks import ActionInjection, PositionSignal
-from evade.world_models.settings import BitsConfig
 
 POSTERIOR_KERNEL, POSTERIOR_STRIDE = 8, 4
 """Of both convolutions of the posterior (T2T SimPLe)."""

@@ -36,3 +36,33 @@ class DistinctGroups:
         group = torch.randint(len(self._first), (count,), generator=generator)
         share = torch.rand(count, generator=generator, dtype=torch.float64)
         return self._places[self._first[group] + (share * self._length[group]).long()]
+
+
+class DistinctFrames:
+    """The distinct frames of a replay that grows: keys and groups, computed when they are first needed."""
+
+    def __init__(self) -> None:
+        self._keys = torch.empty(0, dtype=torch.long)
+        self._groups: dict[str, tuple[int, DistinctGroups]] = {}
+
+    def group(self, name: str, frames: Tensor, places: Tensor, action: Tensor | None = None) -> DistinctGroups:
+        """Places by their frame, or by frame and action; computed once for each number of frames.
+
+        Args:
+            name: of these places.
+            frames: uint8 `[L, C, H, W]`, all so far.
+            places: int64, indices of some of them.
+            action: `[L]`, taken at each frame.
+        """
+        made = self._groups.get(name)
+        if made is None or made[0] != len(frames):
+            keys = self._find_keys(frames)[places]
+            if action is not None:
+                keys = keys * 2 + action[places].long() * 2 + 1
+            made = self._groups[name] = len(frames), DistinctGroups(places, keys)
+        return made[1]
+
+    def _find_keys(self, frames: Tensor) -> Tensor:
+        if len(self._keys) < len(frames):
+            self._keys = torch.cat([self._keys, frame_keys(frames[len(self._keys) :])])
+        return self._keys

@@ -19,7 +19,7 @@ from evade.guarded import read_regular
 from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.chunk_record import ChunkRecord, chunk_name, read_records
-from evade.replay.distinct import DistinctGroups, frame_keys
+from evade.replay.distinct import DistinctFrames
 from evade.replay.events import Kinds, sort_changes, sort_outcomes
 from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
@@ -66,8 +66,7 @@ class Replay:
         self._starts: list[Tensor] = []
         self._newest_windows = torch.empty(0, dtype=torch.long)
         self._single_objects = SingleObjects(game.channels)
-        self._keys = torch.empty(0, dtype=torch.long)
-        self._distinct: dict[str, tuple[int, DistinctGroups]] = {}
+        self._distinct = DistinctFrames()
 
     @property
     def num_steps(self) -> int:
@@ -133,7 +132,7 @@ class Replay:
             eventful: those of them that `eventful_share` samples from.
         """
         restricted = copy(self)
-        restricted._fit_windows, restricted._distinct = windows, {}
+        restricted._fit_windows, restricted._distinct = windows, DistinctFrames()
         restricted._outcomes, restricted._changes = Kinds(), Kinds()
         restricted._outcomes.add(eventful, restricted._sort_outcomes(eventful))
         restricted._add_changes(windows)
@@ -227,7 +226,9 @@ class Replay:
             begin += count
         num_distinct = round(self.config.batch_size * self.config.distinct_share)
         if num_distinct:
-            at[-num_distinct:] = self._group_windows().sample(num_distinct, generator)
+            frames, windows = self._frames[: self.size], self._fit_windows
+            groups = self._distinct.group("windows", frames, windows, self._rest.action)
+            at[-num_distinct:] = groups.sample(num_distinct, generator)
         return at
 
     def _eventful_parts(self) -> list[tuple[int, Kinds]]:
@@ -237,24 +238,6 @@ class Replay:
         rare = self._changes.rarer_than(len(self._fit_windows) / size)
         num_changes = min(round(size * self.config.changes_share), len(rare))
         return [part for part in ((num_outcomes, self._outcomes), (num_changes, rare)) if part[0]]
-
-    def _group_windows(self) -> DistinctGroups:
-        """The transitions to fit to, by last frame and action."""
-        at = self._fit_windows
-        return self._group("windows", at, lambda: self._frame_keys()[at] * 2 + self._rest.action[at].long() * 2 + 1)
-
-    def _group(self, what: str, places: Tensor, compute_keys: Callable[[], Tensor]) -> DistinctGroups:
-        """Places by their keys; computed once for each size of the replay."""
-        made = self._distinct.get(what)
-        if made is None or made[0] != self.size:
-            made = self._distinct[what] = self.size, DistinctGroups(places, compute_keys())
-        return made[1]
-
-    def _frame_keys(self) -> Tensor:
-        """A key of every frame; computed when it is first needed."""
-        if len(self._keys) < self.size:
-            self._keys = torch.cat([self._keys, frame_keys(self._frames[len(self._keys) : self.size])])
-        return self._keys
 
     def sequences(self, generator: torch.Generator) -> Sequences:
         """The same batch with the whole window of each transition, K + T frames, on the CPU."""
@@ -319,7 +302,7 @@ class Replay:
             )
         if by == "distinct":
             what = "newest starts" if newest else "starts"
-            groups = self._group(what, places, lambda: self._frame_keys()[places])
+            groups = self._distinct.group(what, self._frames[: self.size], places)
             return self.observations(groups.sample(count, generator))
         if by == "frame":
             chosen = torch.randint(len(places), (count,), generator=generator)

@@ -14,7 +14,7 @@ from forking import EvadeProcess
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 HEAD, NODES = "127.0.0.2", ("127.0.0.3", "127.0.0.4")
-LONGER = ("schedule.first_fit_updates", "1200")
+LONGER = ("schedule.first_fit_updates", "2400")
 """Long enough to be stopped and killed in the middle, also on a fast machine with slow processes around it."""
 
 

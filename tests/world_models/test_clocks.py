@@ -84,7 +84,7 @@ def test_a_count_is_seen_where_nothing_changes():
     is_single = torch.tensor([False])
     few, more, many = clocks(clocks.count_ages(still), still[:, -1], is_single)
     assert not torch.equal(few, more)
-    # More than can be told apart are the most that can.
+    # Counts above the highest one look the same.
     still[2, :, 0] = 1
     assert torch.equal(clocks(clocks.count_ages(still), still[:, -1], is_single)[2], many)
 

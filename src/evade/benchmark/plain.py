@@ -147,8 +147,8 @@ class PlainWorldModel(nn.Module):
             x = (x - mean) / variance.sqrt().clamp_min(1 / math.sqrt(x.shape[2] * x.shape[3]))
         x = F.conv2d(x, net.embedding.weight[:, :, None, None], net.embedding.bias)
         if net.clocks is not None:
-            is_single = net.one_object.diagonal() if net.config.counts else None
-            x = x + net.clocks(net.clocks.count_ages(observation), observation[:, -1], is_single)[:, :, None, None]
+            ages = net.clocks.count_ages(observation)
+            x = x + net.clocks(ages, observation[:, -1], net.is_single)[:, :, None, None]
         if net.lines is not None:
             x = x + net.lines(observation[:, -1])
         return self._place(x)

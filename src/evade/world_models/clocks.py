@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from evade.world_models.conversion import as_float
 
 HIGHEST_COUNT = 24
-"""Objects of one channel that are told apart; more count as this many. The invaders of one wave are 24."""
+"""Counts of one channel's objects are cut off here. The invaders of one wave are 24."""
 
 WIDEST = 53
 """Columns of the widest grid with clocks."""

@@ -92,7 +92,7 @@ class DeterministicWorldModel(FrameNetwork):
             require(not getattr(self.config, name) or self.levels == 2, f"world_model.{name}", True, rule)
 
     @property
-    def _is_single(self) -> Tensor | None:
+    def is_single(self) -> Tensor | None:
         """With `counts`, the channels that show one object in every frame, bool `[C]`."""
         return self.one_object.diagonal() if self.config.counts else None
 
@@ -114,7 +114,7 @@ class DeterministicWorldModel(FrameNetwork):
         context = None
         if self.clocks is not None:
             ages = (memory or self.initial_memory(observation))[0]
-            context = self.clocks(ages, observation[:, -1], self._is_single)
+            context = self.clocks(ages, observation[:, -1], self.is_single)
         embedded = self._embed_frames(observation[:, -self.seen_frames :], context)
         if self.lines is not None:
             embedded = embedded + self.lines(observation[:, -1])

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from torch import Tensor
+
 OPTIONS = ("-O3", "-march=native", "-fno-math-errno", "-std=c++17", "-shared", "-fPIC")
 
 
@@ -65,6 +67,11 @@ def call(function: Callable[..., object], *arguments: object) -> None:
         arguments: tensors (passed as the address of their data; None as a null pointer) and integers (as int64).
     """
     function(*(_as_c(argument) for argument in arguments))
+
+
+def with_whole_rows(batch: Tensor) -> Tensor:
+    """The same batch, each of its rows in one piece; rows may lie apart, as parts of longer ones do."""
+    return batch if batch[:1].is_contiguous() else batch.contiguous()
 
 
 def _as_c(argument: object) -> ctypes.c_void_p | ctypes.c_int64:

@@ -1,10 +1,24 @@
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from evade.world_models import object_choice
 from evade.world_models.frame_logits import compute_log_odds
 from evade.world_models.next_frame import fast_argmax, predict_objects, predict_pixels
+
+
+@pytest.fixture(params=[True, False], ids=["loop", "tensors"])
+def way(request, monkeypatch):
+    """Objects are chosen both ways."""
+    if request.param:
+        assert object_choice._has_loop(), "there is a C++ compiler where tests run"
+    else:
+        monkeypatch.setattr(object_choice, "_has_loop", lambda: False)
+
+
+both_ways = pytest.mark.usefixtures("way")
 
 
 def log_odds_of(features, head):
@@ -43,6 +57,7 @@ def objects(odds, last_frame, is_single=False, share=None):
     return predict_objects(log_odds_of(features, head), before, torch.tensor([[is_single]]), share).flatten().tolist()
 
 
+@both_ways
 def test_an_object_in_an_uncertain_place_does_not_vanish():
     assert objects([-0.7, -0.4, -0.9, -5.0], [0, 1, 0, 0]) == [0, 1, 0, 0]
     # Nothing was there before, or it is all but certain to be gone.
@@ -50,6 +65,7 @@ def test_an_object_in_an_uncertain_place_does_not_vanish():
     assert objects([-4.7, -4.4, -4.9, -5.0], [0, 1, 0, 0]) == [0, 0, 0, 0]
 
 
+@both_ways
 def test_certain_objects_are_decided_cell_by_cell():
     assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0]) == [1, 0, 1, 0]
     features, head, before = example()
@@ -57,11 +73,13 @@ def test_certain_objects_are_decided_cell_by_cell():
     assert torch.equal(predicted, predict_pixels(features, head, 6))
 
 
+@both_ways
 def test_a_single_object_neither_doubles_nor_vanishes():
     assert objects([3.0, -0.4, 0.1, -5.0], [0, 1, 0, 0], is_single=True) == [1, 0, 0, 0]
     assert objects([-4.7, -4.4, -4.9, -5.0], [0, 1, 0, 0], is_single=True) == [0, 1, 0, 0]
 
 
+@both_ways
 def test_single_channels_do_not_change_the_others():
     features, head, before = example()
     is_single = torch.tensor([True, False, False, True, False, False])
@@ -70,6 +88,7 @@ def test_single_channels_do_not_change_the_others():
     assert torch.equal(shown[:, ~is_single], predict_pixels(features, head, 6)[:, ~is_single])
 
 
+@both_ways
 def test_an_object_that_several_channels_share_is_shown_in_one_of_them():
     one_object = torch.eye(4, dtype=torch.bool)
     one_object[:2, :2] = True
@@ -81,6 +100,7 @@ def test_an_object_that_several_channels_share_is_shown_in_one_of_them():
     assert shown.flatten(2).tolist() == [[[0, 0], [1, 0], [1, 0], [1, 1]]]
 
 
+@both_ways
 def test_cells_that_change_together_flip_together():
     # Two objects step to the right with probability 0.3 (log-odds 0.85), another one stays for certain.
     odds, before = [0.85, -0.85, 0.85, -0.85, 9.0], [1, 0, 1, 0, 1]
@@ -89,11 +109,13 @@ def test_cells_that_change_together_flip_together():
     assert objects(odds, before) == [1, 0, 1, 0, 1]
 
 
+@both_ways
 def test_unlikely_cells_and_single_objects_do_not_flip():
     assert objects([9.0, -2.5, -2.5], [1, 0, 0], share=0.0) == [1, 0, 0]  # probability 0.08 each
     assert objects([0.85, -0.85], [1, 0], is_single=True, share=0.0) == [1, 0]
 
 
+@both_ways
 def test_a_cell_flips_with_its_own_probability():
     torch.manual_seed(0)
     head = nn.Linear(1, 2)
@@ -105,3 +127,33 @@ def test_a_cell_flips_with_its_own_probability():
     shown = predict_objects(log_odds_of(features, head), empty, torch.tensor([[False]]), torch.rand(20_000))
     probability = torch.sigmoid(torch.tensor(-0.85)).item()
     assert abs(shown.float().mean() - probability) < 5 * (probability * (1 - probability) / 20_000) ** 0.5
+
+
+@given(
+    sizes=st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(1, 9), st.integers(1, 9)),
+    has_share=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=60, deadline=None)
+def test_loop_and_tensors_choose_the_same_cells(sizes, has_share, seed):
+    torch.manual_seed(seed)
+    batch, channels = sizes[:2]
+    # Few values, so that cells are equally likely; the last frames of longer observations lie apart.
+    log_odds = torch.randint(-9, 10, sizes) / 2
+    last_frame = (torch.rand(batch, 2, *sizes[1:]) < 0.1).to(torch.uint8)[:, 1]
+    group = torch.randint(0, 3, (channels,))
+    one_object = (group == group[:, None]) & (group > 0)
+    share = torch.rand(batch) if has_share else None
+    both = []
+    for has_loop in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(object_choice, "_has_loop", lambda has_loop=has_loop: has_loop)
+            both.append(predict_objects(log_odds, last_frame, one_object, share))
+    assert torch.equal(*both)
+
+
+def test_the_loop_is_a_proper_operator_for_the_compiler():
+    frames, log_odds = torch.zeros(2, 3, 4, 5, dtype=torch.uint8), torch.randn(2, 3, 4, 5)
+    one_object = torch.eye(3, dtype=torch.bool)
+    for flip in (None, torch.rand(2)):
+        torch.library.opcheck(object_choice.choose_objects, (log_odds, frames, one_object, flip, -3.9))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
-from evade.native import call, load_library
+from evade.native import call, load_library, with_whole_rows
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 
@@ -40,7 +40,7 @@ def convolve_objects(frames: Tensor, weight: Tensor, bias: Tensor, stride: int) 
     assert library is not None, "ask can_convolve_objects first"
     _check(frames, weight, bias)
     assert len(bias) == len(weight), "one number of filters"
-    frames = _with_whole_frames(frames)
+    frames = with_whole_rows(frames)
     features = torch.empty(_shape_of_features(frames, weight, stride))
     by_object = weight.permute(1, 2, 3, 0).contiguous()
     sizes = (*frames.shape, *weight.shape[:1], *weight.shape[2:], stride)
@@ -69,7 +69,7 @@ def convolve_objects_backward(
     library = load_library(SOURCE)
     assert library is not None, "ask can_convolve_objects first"
     _check(frames, weight, gradient)
-    frames, features, gradient = _with_whole_frames(frames), features.contiguous(), gradient.contiguous()
+    frames, features, gradient = with_whole_rows(frames), features.contiguous(), gradient.contiguous()
     assert features.shape == gradient.shape == _shape_of_features(frames, weight, stride), "one shape"
     num_filters, num_channels, *kernel = weight.shape
     by_object, bias = torch.zeros(num_channels, *kernel, num_filters), torch.zeros(num_filters)
@@ -110,11 +110,6 @@ def _check(frames: Tensor, weight: Tensor, other: Tensor) -> None:
     assert frames.dtype == torch.uint8, "bytes"
     assert weight.dtype == other.dtype == torch.float32, "float32"
     assert frames.shape[1] == weight.shape[1], "one number of channels"
-
-
-def _with_whole_frames(frames: Tensor) -> Tensor:
-    """The same frames, each in one piece; pieces may lie apart, as the last frames of longer observations do."""
-    return frames if frames[:1].is_contiguous() else frames.contiguous()
 
 
 def _shape_of_features(frames: Tensor, weight: Tensor, stride: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import register_flop_formula
 
-from evade.native import call, load_library
+from evade.native import call, load_library, with_whole_rows
 from evade.world_models.cell_convolutions import WIDTHS
 
 SOURCE = Path(__file__).with_suffix(".cpp")
@@ -46,7 +46,7 @@ def embed_objects(frames: Tensor, weight: Tensor, bias: Tensor, context: Tensor 
         context: `[B, D]`, added to every cell.
         position: `[D, H, W]`.
     """
-    frames = _with_whole_rows(frames)
+    frames = with_whole_rows(frames)
     batch, num_frames, channels, rows, columns = frames.shape
     size = len(weight)
     out = torch.empty(batch, rows, columns, size)
@@ -82,7 +82,7 @@ def look_around(
         gate: `[B, D]`, the action's factor.
         shift: `[B, D]`, its summand.
     """
-    frames, predicted = _with_whole_rows(frames), predicted.contiguous()
+    frames, predicted = with_whole_rows(frames), predicted.contiguous()
     batch, _, channels, rows, columns = frames.shape
     size = len(weight)
     out, has_object = torch.empty(batch, rows, columns, size), torch.empty(batch, rows, columns, dtype=torch.bool)
@@ -113,8 +113,3 @@ def _library() -> ctypes.CDLL:
 
 def _ready(tensor: Tensor | None) -> Tensor | None:
     return None if tensor is None else tensor.contiguous()
-
-
-def _with_whole_rows(frames: Tensor) -> Tensor:
-    """The frames of one observation one after another; those of the next may lie anywhere."""
-    return frames if frames[:1].is_contiguous() else frames.contiguous()

@@ -4,85 +4,21 @@ Many games move their objects every few steps by timers that no frame shows. A n
 the steps of a slow timer has many weights for them, and generalises worse. The clocks give it the count alone.
 
 A moving object appears in a new cell at every step, so a clock of what appears does not tell when it was shot. Clocks
-of births and deaths do: an object is born where none of its channel was within one cell before.
+of births and deaths do (`ages.py`).
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evade.world_models.ages import count_ages
 from evade.world_models.conversion import as_float
 
 HIGHEST_COUNT = 24
 """Counts of one channel's objects are cut off here. The invaders of one wave are 24."""
 
-WIDEST = 53
-"""Columns of the widest grid with clocks."""
-
 COUNTED_SIZE = 64
 """Units between counts and ages and the vector: how long a timer takes may depend on a count."""
-
-
-def count_ages(observation: Tensor, sees_births: bool = False) -> Tensor:
-    """How many steps ago an object last appeared in each channel, and then last vanished: int64 `[B, 2 * C]`.
-
-    The highest age, K - 1, means that nothing did in the K frames.
-
-    Args:
-        observation: uint8 `[B, K, C, H, W]` of 0 and 1, oldest frame first.
-        sees_births: then the same of births and of deaths, int64 `[B, 4 * C]` in all.
-    """
-    num_frames = observation.shape[1]
-    happened = _find_changes(_pack_rows(observation), sees_births)
-    steps = torch.arange(1, num_frames, device=observation.device)
-    last: Tensor = (happened * steps[:, None]).amax(1)
-    return num_frames - 1 - last
-
-
-def advance_ages(ages: Tensor, before: Tensor, after: Tensor, num_frames: int) -> Tensor:
-    """The ages one step later.
-
-    Args:
-        ages: from `count_ages`, at the frame `before`.
-        before: uint8 `[B, C, H, W]`.
-        after: uint8 `[B, C, H, W]`, the next frame.
-        num_frames: K; ages stop at K - 1.
-    """
-    sees_births = ages.shape[1] == 4 * before.shape[1]
-    rows = torch.stack([_pack_rows(before), _pack_rows(after)], 1)
-    happened = _find_changes(rows, sees_births).squeeze(1)
-    return (ages + 1).clamp_max(num_frames - 1) * (1 - happened.long())
-
-
-def _pack_rows(frames: Tensor) -> Tensor:
-    """Each row of cells as the bits of a number, uint8 `[..., H, W]` of 0 and 1 to int64 `[..., H]`."""
-    # A product of floats is the fastest sum of few; float64 is exact up to `WIDEST`.
-    powers = 2.0 ** torch.arange(frames.shape[-1], device=frames.device, dtype=torch.float64)
-    return (as_float(frames).double() @ powers).long()
-
-
-def _find_changes(rows: Tensor, sees_births: bool) -> Tensor:
-    """Whether an object appeared in each channel, and then vanished; with births, also was born, and died.
-
-    Args:
-        rows: of K frames, packed, int64 `[B, K, C, H]`.
-        sees_births: whether there are four kinds of changes or two.
-
-    Returns:
-        bool `[B, K - 1, kinds * C]`.
-    """
-    before, after = rows[:, :-1], rows[:, 1:]
-    kinds = [after & ~before, before & ~after]
-    if sees_births:
-        far = ~_spread(rows)
-        kinds += [after & far[:, :-1], before & far[:, 1:]]
-    return torch.cat([(kind != 0).any(-1) for kind in kinds], -1)
-
-
-def _spread(rows: Tensor) -> Tensor:
-    """Packed rows of the cells that are within one cell of an object."""
-    padded = F.pad(rows | (rows << 1) | (rows >> 1), (1, 1))
-    return padded[..., :-2] | padded[..., 1:-1] | padded[..., 2:]
 
 
 class Clocks(nn.Module):

@@ -5,8 +5,9 @@ from torch import Tensor
 
 from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Statistics, Transitions
+from evade.world_models.ages import WIDEST, advance_ages
 from evade.world_models.cell_embeddings import can_embed, embed_objects
-from evade.world_models.clocks import WIDEST, Clocks, advance_ages
+from evade.world_models.clocks import Clocks
 from evade.world_models.conversion import as_float
 from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.inputs import check_inputs

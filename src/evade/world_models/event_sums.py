@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from evade.native import call, load_library
+from evade.native import call, load_library, with_whole_rows
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 MAX_CHANNELS = 64
@@ -52,9 +52,7 @@ def sum_events(
     for by_action in (met_now, placed_now):
         # The loop would read whatever memory a wrong number leads to.
         assert by_action is None or ((action >= 0) & (action < len(by_action))).all(), "actions are checked first"
-    if not now[:1].is_contiguous():
-        now = now.contiguous()
-    then, action = then.contiguous(), action.contiguous()
+    now, then, action = with_whole_rows(now), then.contiguous(), action.contiguous()
     weights = [None if weight is None else weight.contiguous() for weight in (met, met_now, moved, placed, placed_now)]
     totals = torch.empty(len(now))
     call(library.sum_events, now, now.stride(0), then, action, *weights, totals, *now.shape)

@@ -1,10 +1,13 @@
 """The next frame of a dream: the most likely value of each cell, or the most likely place of each object."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
 from evade.world_models.conversion import as_bytes, as_float
 from evade.world_models.frame_logits import as_cells, cells_per_chunk, compute_logits, split_into_chunks
+from evade.world_models.object_choice import can_choose, choose_objects
 
 ARGMAX_BLOCK = 32
 """The fastest of 8, 16, 32 and 64 for the argmax of 256 logits: 9 ms for 50,400 pixels on one core, against 16 ms for
@@ -37,6 +40,9 @@ LEAST_FLIP = 0.1
 """Probability below which a cell is never flipped. Many unlikely cells, such as the places where an object may appear,
 exclude each other, and a flip would show them all at once."""
 
+LEAST_FLIP_LOG_ODDS = math.log((1 - LEAST_FLIP) / LEAST_FLIP)
+"""Cells whose log-odds are at least this large, in size, are never flipped."""
+
 
 def predict_objects(log_odds: Tensor, last_frame: Tensor, one_object: Tensor, share: Tensor | None = None) -> Tensor:
     """`predict_pixels` for binary cells, except that an object whose next place is uncertain does not vanish.
@@ -59,15 +65,18 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, one_object: Tensor, sh
     Returns:
         uint8 `[B, C, H, W]`.
     """
+    flip = None if share is None else (torch.log1p(-share) - torch.log(share)).clamp_max(LEAST_FLIP_LOG_ODDS)
+    if can_choose(log_odds, last_frame):
+        chosen: Tensor = choose_objects(log_odds, last_frame, one_object, flip, OBJECT_LOG_ODDS)
+        return chosen
     log_odds, is_single = log_odds.flatten(2), one_object.diagonal()[:, None]
     highest = log_odds.amax(2, keepdim=True)
     highest_of_group = torch.where(one_object, highest.transpose(1, 2), -torch.inf).amax(2, keepdim=True)
     had_object = as_float(last_frame).flatten(2).amax(2, keepdim=True) > 0
     keeps_one = (highest > OBJECT_LOG_ODDS) & had_object
     is_likely = log_odds > 0
-    if share is not None:
-        unlikely = torch.sigmoid(-log_odds.abs())
-        is_likely = is_likely ^ ((unlikely > share[:, None, None]) & (unlikely > LEAST_FLIP))
+    if flip is not None:
+        is_likely = is_likely ^ (log_odds.abs() < flip[:, None, None])
     is_on = torch.where(is_single, log_odds == highest_of_group, is_likely | ((log_odds == highest) & keeps_one))
     return as_bytes(is_on.float()).view_as(last_frame)
 

@@ -8,8 +8,7 @@ unpredicted, if any. They are then as frequent in dreams as in the game, and wha
 
 import torch
 from torch import Tensor, nn
-
-from evade.world_models.conversion import as_bytes, as_float
+from torch.nn import functional as F
 
 CAPACITY = 4096
 """Real transitions remembered, the newest ones: about one collection of the grid presets."""
@@ -72,6 +71,5 @@ class Surprises(nn.Module):
             row: int64 `[B]`, from `sample`.
         """
         # One more place takes the cells that are none.
-        shown = torch.zeros(len(frame), self.num_places + 1, device=frame.device)
-        shown = shown.scatter_(1, self.cells[row].long(), 1.0)[:, :-1]
-        return as_bytes(torch.maximum(as_float(frame), shown.view_as(frame)))
+        shown = F.pad(frame.flatten(1), (0, 1)).scatter_(1, self.cells[row].long(), 1)
+        return shown[:, :-1].reshape(frame.shape)

@@ -131,29 +131,30 @@ def test_a_cell_flips_with_its_own_probability():
 
 @given(
     sizes=st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(1, 9), st.integers(1, 9)),
-    has_share=st.booleans(),
+    kind=st.sampled_from(["most likely", "flips", "one place"]),
+    objects=st.sampled_from([0.0, 0.1, 0.5]),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=60, deadline=None)
-def test_loop_and_tensors_choose_the_same_cells(sizes, has_share, seed):
+@settings(max_examples=100, deadline=None)
+def test_loop_and_tensors_choose_the_same_cells(sizes, kind, objects, seed):
     torch.manual_seed(seed)
     batch, channels = sizes[:2]
     # Few values, so that cells are equally likely; the last frames of longer observations lie apart.
     log_odds = torch.randint(-9, 10, sizes) / 2
-    last_frame = (torch.rand(batch, 2, *sizes[1:]) < 0.1).to(torch.uint8)[:, 1]
+    last_frame = (torch.rand(batch, 2, *sizes[1:]) < objects).to(torch.uint8)[:, 1]
     group = torch.randint(0, 3, (channels,))
     one_object = (group == group[:, None]) & (group > 0)
-    share = torch.rand(batch) if has_share else None
+    share = None if kind == "most likely" else torch.rand(batch)
     both = []
     for has_loop in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(object_choice, "_has_loop", lambda has_loop=has_loop: has_loop)
-            both.append(predict_objects(log_odds, last_frame, one_object, share))
+            both.append(predict_objects(log_odds, last_frame, one_object, share, one_place=kind == "one place"))
     assert torch.equal(*both)
 
 
 def test_the_loop_is_a_proper_operator_for_the_compiler():
     frames, log_odds = torch.zeros(2, 3, 4, 5, dtype=torch.uint8), torch.randn(2, 3, 4, 5)
     one_object = torch.eye(3, dtype=torch.bool)
-    for flip in (None, torch.rand(2)):
-        torch.library.opcheck(object_choice.choose_objects, (log_odds, frames, one_object, flip, -3.9))
+    for numbers in ((None, None, None), (torch.rand(2), torch.rand(2, 3, 4, 5), torch.rand(2))):
+        torch.library.opcheck(object_choice.choose_objects, (log_odds, frames, one_object, *numbers, -3.9, 0.1))

@@ -123,6 +123,7 @@ GRID_MODEL = DeterministicConfig(
     lines=True,
     surprises=True,
     flips=True,
+    one_place=True,
     local_heads=True,
 )
 """The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md,
@@ -224,6 +225,7 @@ def _for_pictures(model: DeterministicConfig) -> DeterministicConfig:
         lines=False,
         surprises=False,
         flips=False,
+        one_place=False,
         local_heads=False,
         pools_max=True,
         reward=replace(model.reward, prior_scale=0.0),

@@ -60,7 +60,7 @@ class DeterministicWorldModel(FrameNetwork):
             num_reward_classes=num_reward_classes,
             has_pooled_heads=not config.local_heads,
         )
-        self.num_frames = num_frames
+        self.num_frames, self.one_place = num_frames, config.one_place
         self._check_settings()
         self.clocks = None
         if config.clocks:

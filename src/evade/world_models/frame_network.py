@@ -76,6 +76,7 @@ class FrameNetwork(nn.Module, ABC):
     """
 
     config: FrameNetworkConfig
+    one_place = False
     one_object: Tensor
     reward_excess: Tensor
     end_excess: Tensor
@@ -339,7 +340,7 @@ class FrameNetwork(nn.Module, ABC):
     def _decide_frame(self, output: Output, observation: Tensor, share: Tensor | None = None) -> Tensor:
         if self.config.keeps_objects:
             log_odds = self._log_odds(output.features) if output.log_odds is None else output.log_odds
-            return predict_objects(log_odds, observation[:, -1], self.one_object, share)
+            return predict_objects(log_odds, observation[:, -1], self.one_object, share, one_place=self.one_place)
         return predict_pixels(output.features, self.frame_head, self.channels)
 
     def _log_odds(self, features: Tensor) -> Tensor:

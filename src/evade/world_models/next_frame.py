@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from evade.world_models.conversion import as_bytes, as_float
 from evade.world_models.frame_logits import as_cells, cells_per_chunk, compute_logits, split_into_chunks
 from evade.world_models.object_choice import can_choose, choose_objects
+from evade.world_models.object_moves import move_objects
 
 ARGMAX_BLOCK = 32
 """The fastest of 8, 16, 32 and 64 for the argmax of 256 logits: 9 ms for 50,400 pixels on one core, against 16 ms for
@@ -44,7 +45,9 @@ LEAST_FLIP_LOG_ODDS = math.log((1 - LEAST_FLIP) / LEAST_FLIP)
 """Cells whose log-odds are at least this large, in size, are never flipped."""
 
 
-def predict_objects(log_odds: Tensor, last_frame: Tensor, one_object: Tensor, share: Tensor | None = None) -> Tensor:
+def predict_objects(
+    log_odds: Tensor, last_frame: Tensor, one_object: Tensor, share: Tensor | None = None, *, one_place: bool = False
+) -> Tensor:
     """`predict_pixels` for binary cells, except that an object whose next place is uncertain does not vanish.
 
     If an object may move to one of three cells, all three may have a probability below one half, and the most likely
@@ -61,24 +64,30 @@ def predict_objects(log_odds: Tensor, last_frame: Tensor, one_object: Tensor, sh
         last_frame: uint8 `[B, C, H, W]`.
         one_object: bool `[C, C]`, for each channel those that together with it always show one object (`Statistics`).
         share: `[B]`, uniform between 0 and 1; None for the most likely frame.
+        one_place: with `share`, each object of the last frame goes to one of the cells around it (`object_moves.py`).
 
     Returns:
         uint8 `[B, C, H, W]`.
     """
     flip = None if share is None else (torch.log1p(-share) - torch.log(share)).clamp_max(LEAST_FLIP_LOG_ODDS)
+    moves = (torch.sigmoid(log_odds), share) if one_place and share is not None else (None, None)
     if can_choose(log_odds, last_frame):
-        chosen: Tensor = choose_objects(log_odds, last_frame, one_object, flip, OBJECT_LOG_ODDS)
+        chosen: Tensor = choose_objects(log_odds, last_frame, one_object, flip, *moves, OBJECT_LOG_ODDS, LEAST_FLIP)
         return chosen
-    log_odds, is_single = log_odds.flatten(2), one_object.diagonal()[:, None]
-    highest = log_odds.amax(2, keepdim=True)
-    highest_of_group = torch.where(one_object, highest.transpose(1, 2), -torch.inf).amax(2, keepdim=True)
-    had_object = as_float(last_frame).flatten(2).amax(2, keepdim=True) > 0
-    keeps_one = (highest > OBJECT_LOG_ODDS) & had_object
-    is_likely = log_odds > 0
+    is_single = one_object.diagonal()[:, None, None]
+    highest = log_odds.amax((2, 3), keepdim=True)
+    highest_of_group = torch.where(one_object, highest[:, :, 0].mT, -torch.inf).amax(2)[:, :, None, None]
+    had_object = as_float(last_frame).amax((2, 3), keepdim=True) > 0
+    is_on = log_odds > 0
     if flip is not None:
-        is_likely = is_likely ^ (log_odds.abs() < flip[:, None, None])
-    is_on = torch.where(is_single, log_odds == highest_of_group, is_likely | ((log_odds == highest) & keeps_one))
-    return as_bytes(is_on.float()).view_as(last_frame)
+        is_on = is_on ^ (log_odds.abs() < flip[:, None, None, None])
+    kept = (log_odds == highest) & (highest > OBJECT_LOG_ODDS) & had_object
+    if moves[0] is not None and moves[1] is not None:
+        shown, is_owned = move_objects(moves[0], last_frame, moves[1], LEAST_FLIP)
+        is_on = torch.where(is_owned, shown, is_on)
+    else:
+        is_on = is_on | kept
+    return as_bytes(torch.where(is_single, log_odds == highest_of_group, is_on).float())
 
 
 def fast_argmax(logits: Tensor) -> Tensor:

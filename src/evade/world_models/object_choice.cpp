@@ -1,17 +1,29 @@
-// Which cells of the next frame are on, from their log-odds: what `predict_objects` (next_frame.py) decides by tensors.
+// Which cells of the next frame are on: what `predict_objects` (next_frame.py) decides by tensors.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 namespace {
 
-// The settings of one dream: cells below `flip` in the size of their log-odds take the less likely value.
-struct Rule {
-    float object_log_odds, flip;
+constexpr float INFINITE = std::numeric_limits<float>::infinity();
+constexpr int NEIGHBOURS = 9;
+
+struct Grid {
+    int64_t rows, columns;
+    int64_t cells() const { return rows * columns; }
 };
 
-inline bool has_object(const uint8_t* cells, int64_t count) { return std::memchr(cells, 1, count) != nullptr; }
+// In Python's order: the cell itself, its neighbours in the row and the column, those at the corners.
+constexpr int64_t DOWN[NEIGHBOURS] = {0, 0, 0, -1, 1, -1, -1, 1, 1};
+constexpr int64_t RIGHT[NEIGHBOURS] = {0, -1, 1, 0, 0, -1, 1, -1, 1};
+
+// The cell at an offset; -1 beyond the edge.
+inline int64_t neighbour(const Grid& grid, int64_t cell, int offset) {
+    const int64_t row = cell / grid.columns + DOWN[offset], column = cell % grid.columns + RIGHT[offset];
+    return row < 0 || column < 0 || row >= grid.rows || column >= grid.columns ? -1 : row * grid.columns + column;
+}
 
 inline float find_highest(const float* log_odds, int64_t cells) {
     float highest = log_odds[0];
@@ -19,42 +31,98 @@ inline float find_highest(const float* log_odds, int64_t cells) {
     return highest;
 }
 
-// A channel of any number of objects.
-inline void choose_many(const float* log_odds, const uint8_t* last, const Rule& rule, float highest, int64_t cells,
-                        uint8_t* shown) {
-    const bool keeps_one = highest > rule.object_log_odds && has_object(last, cells);
-    const float kept = keeps_one ? highest : std::numeric_limits<float>::infinity();
-    for (int64_t cell = 0; cell < cells; ++cell) {
-        const bool flips = std::fabs(log_odds[cell]) < rule.flip;
-        shown[cell] = ((log_odds[cell] > 0) != flips) | (log_odds[cell] == kept);
+// Each cell by itself; those of log-odds below `flip` in size take the less likely value.
+void choose_cells(const float* log_odds, bool keeps_one, float highest, float flip, int64_t cells, uint8_t* shown) {
+    const float kept = keeps_one ? highest : INFINITE;
+    for (int64_t cell = 0; cell < cells; ++cell)
+        shown[cell] = ((log_odds[cell] > 0) != (std::fabs(log_odds[cell]) < flip)) | (log_odds[cell] == kept);
+}
+
+// Where one object goes: `probability` of each cell that is its own, 0 for the others; sets `shown` of these cells.
+void choose_place(const float (&probability)[NEIGHBOURS], float share, float least, bool (&shown)[NEIGHBOURS]) {
+    int main = 0;
+    for (int offset = 1; offset < NEIGHBOURS; ++offset)
+        if (probability[offset] > probability[main]) main = offset;
+    float kept = probability[main], total = probability[main], begin = 0;
+    for (int offset = 0; offset < NEIGHBOURS; ++offset) {
+        if (offset == main) continue;
+        total += probability[offset];
+        if (probability[offset] < least) kept += probability[offset];
+    }
+    for (int offset = 0; offset < NEIGHBOURS; ++offset) {
+        const float likely = probability[offset];
+        const float missing = offset == main ? 1 - kept : 1 - likely;
+        if (offset == main || likely >= 0.5f) {
+            shown[offset] = total >= least && (missing < least || share >= missing);
+        } else {
+            shown[offset] = likely >= least && begin <= share && share < begin + likely;
+            if (likely >= least) begin += likely;
+        }
+    }
+}
+
+// Each object of the last frame goes to one of the cells around it; the other cells are decided by themselves.
+void move_objects(const float* log_odds, const float* probability, const uint8_t* last, float share, float flip,
+                  float least, const Grid& grid, std::vector<int8_t>& owner, uint8_t* shown) {
+    const int64_t cells = grid.cells();
+    choose_cells(log_odds, false, 0, flip, cells, shown);
+    // Each cell belongs to the nearest object: `owner` is the offset from that object to the cell, -1 for no object.
+    for (int64_t cell = 0; cell < cells; ++cell) owner[cell] = -1;
+    for (int offset = 0; offset < NEIGHBOURS; ++offset)
+        for (int64_t object = 0; object < cells; ++object) {
+            if (!last[object]) continue;
+            const int64_t cell = neighbour(grid, object, offset);
+            if (cell >= 0 && owner[cell] < 0) owner[cell] = int8_t(offset);
+        }
+    for (int64_t object = 0; object < cells; ++object) {
+        if (!last[object]) continue;
+        float likely[NEIGHBOURS] = {};
+        int64_t place[NEIGHBOURS];
+        for (int offset = 0; offset < NEIGHBOURS; ++offset) {
+            place[offset] = neighbour(grid, object, offset);
+            if (place[offset] >= 0 && owner[place[offset]] != offset) place[offset] = -1;
+            if (place[offset] >= 0) likely[offset] = probability[place[offset]];
+        }
+        bool is_shown[NEIGHBOURS];
+        choose_place(likely, share, least, is_shown);
+        for (int offset = 0; offset < NEIGHBOURS; ++offset)
+            if (place[offset] >= 0) shown[place[offset]] = is_shown[offset];
     }
 }
 
 }  // namespace
 
-// `log_odds` and `shown` are [batch, channels, cells]; the last frames of 0 and 1 lie `stride` bytes apart.
-// `one_object` is [channels, channels]: for each channel those that together with it always show one object; `flip`
-// [batch], null for the most likely frame. At most 64 channels.
+// `log_odds` and `shown` are [batch, channels, rows, columns]; the last frames of 0 and 1 lie `stride` bytes apart.
+// `one_object` is [channels, channels]: for each channel those that together with it always show one object. `flip`
+// [batch] is null for the most likely frame; `probability` (of `log_odds`) and `share` [batch] are null unless objects
+// go to one place each. `limits` are the log-odds above which a channel keeps an object, and the least probability.
+// At most 64 channels.
 extern "C" void choose_objects(const float* log_odds, const uint8_t* last, int64_t stride, const uint8_t* one_object,
-                               const float* flip, const float* object_log_odds, uint8_t* shown, int64_t batch,
-                               int64_t channels, int64_t cells) {
+                               const float* flip, const float* probability, const float* share, const float* limits,
+                               uint8_t* shown, int64_t batch, int64_t channels, int64_t rows, int64_t columns) {
+    const Grid grid{rows, columns};
+    const int64_t cells = grid.cells();
     float highest[64];
-    for (int64_t dream = 0; dream < batch; ++dream, log_odds += channels * cells, shown += channels * cells) {
-        const Rule rule{*object_log_odds, flip ? flip[dream] : 0.0f};
+    std::vector<int8_t> owner(cells);
+    for (int64_t dream = 0; dream < batch; ++dream) {
         for (int64_t channel = 0; channel < channels; ++channel)
-            highest[channel] = find_highest(log_odds + channel * cells, cells);
+            highest[channel] = find_highest(log_odds + (dream * channels + channel) * cells, cells);
         for (int64_t channel = 0; channel < channels; ++channel) {
-            const float* of_channel = log_odds + channel * cells;
-            uint8_t* made = shown + channel * cells;
-            const uint8_t* group = one_object + channel * channels;
-            if (!group[channel]) {
-                choose_many(of_channel, last + dream * stride + channel * cells, rule, highest[channel], cells, made);
-                continue;
+            const int64_t at = (dream * channels + channel) * cells;
+            const uint8_t *before = last + dream * stride + channel * cells, *group = one_object + channel * channels;
+            const bool had_object = std::memchr(before, 1, cells) != nullptr;
+            if (group[channel]) {
+                float of_group = -INFINITE;
+                for (int64_t other = 0; other < channels; ++other)
+                    if (group[other] && highest[other] > of_group) of_group = highest[other];
+                for (int64_t cell = 0; cell < cells; ++cell) shown[at + cell] = log_odds[at + cell] == of_group;
+            } else if (probability && had_object) {
+                move_objects(log_odds + at, probability + at, before, share[dream], flip[dream], limits[1], grid, owner,
+                             shown + at);
+            } else {
+                choose_cells(log_odds + at, had_object && highest[channel] > limits[0], highest[channel],
+                             flip ? flip[dream] : 0.0f, cells, shown + at);
             }
-            float of_group = -std::numeric_limits<float>::infinity();
-            for (int64_t other = 0; other < channels; ++other)
-                if (group[other] && highest[other] > of_group) of_group = highest[other];
-            for (int64_t cell = 0; cell < cells; ++cell) made[cell] = of_channel[cell] == of_group;
         }
     }
 }

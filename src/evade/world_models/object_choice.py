@@ -35,7 +35,14 @@ def _has_loop() -> bool:
 
 @torch.library.custom_op("evade::choose_objects", mutates_args=())
 def choose_objects(
-    log_odds: Tensor, last_frame: Tensor, one_object: Tensor, flip: Tensor | None, object_log_odds: float
+    log_odds: Tensor,
+    last_frame: Tensor,
+    one_object: Tensor,
+    flip: Tensor | None,
+    probability: Tensor | None,
+    share: Tensor | None,
+    object_log_odds: float,
+    least: float,
 ) -> Tensor:
     """The next frame, uint8 `[B, C, H, W]`.
 
@@ -44,23 +51,29 @@ def choose_objects(
         last_frame: uint8 `[B, C, H, W]` of 0 and 1.
         one_object: bool `[C, C]`.
         flip: float32 `[B]`: in each dream, cells of log-odds below it in size take the less likely value. None: none.
+        probability: of `log_odds`, if each object goes to one place; None otherwise.
+        share: float32 `[B]`, what decides where; together with `probability`.
         object_log_odds: above it the most likely cell of a channel that was not empty is on.
+        least: the `least` of `move_objects`.
     """
     library = load_library(SOURCE)
     assert library is not None, "ask can_choose first"
-    batch, channels, height, width = log_odds.shape
     # The loop would read whatever memory a wrong type or shape leads to.
     assert last_frame.shape == log_odds.shape, "one shape"
     assert last_frame.dtype == torch.uint8, "bytes"
+    channels = log_odds.shape[1]
     assert one_object.shape == (channels, channels), "one row for each channel"
     assert one_object.dtype == torch.bool, "bytes of 0 and 1"
-    assert flip is None or (flip.shape == (batch,) and flip.dtype == torch.float32), "one for each dream"
+    for numbers, like in ((flip, log_odds[:, 0, 0, 0]), (probability, log_odds), (share, log_odds[:, 0, 0, 0])):
+        assert numbers is None or (numbers.shape == like.shape and numbers.dtype == torch.float32), "float32"
+    assert (probability is None) == (share is None), "together"
+    assert share is None or flip is not None, "new objects are decided by themselves"
     last_frame = with_whole_rows(last_frame)
-    log_odds, one_object = log_odds.contiguous(), one_object.contiguous()
-    flip = None if flip is None else flip.contiguous()
-    shown, least = torch.empty(log_odds.shape, dtype=torch.uint8), torch.tensor(object_log_odds)
-    sizes = batch, channels, height * width
-    call(library.choose_objects, log_odds, last_frame, last_frame.stride(0), one_object, flip, least, shown, *sizes)
+    # Named, so that copies live until the call is over.
+    given = [None if each is None else each.contiguous() for each in (one_object, flip, probability, share)]
+    log_odds, limits = log_odds.contiguous(), torch.tensor([object_log_odds, least])
+    shown = torch.empty(log_odds.shape, dtype=torch.uint8)
+    call(library.choose_objects, log_odds, last_frame, last_frame.stride(0), *given, limits, shown, *log_odds.shape)
     return shown
 
 

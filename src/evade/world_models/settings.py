@@ -242,6 +242,10 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     """Only with `keeps_objects`: in dreams, cells take the less likely of their two values with its probability, all
     cells of a frame by the same random number. T2T SimPLe: no. Ours on grids: what moves by a timer that cannot be read
     otherwise never moves in dreams (docs/decisions/0012-chance-and-timers.md)."""
+    one_place: bool = field(default=False, metadata=ADDED_LATER)
+    """Only with `flips`: in dreams, an object that may go to several cells around it goes to one of them, or ends. T2T
+    SimPLe: no. Ours on grids: flipped one by one, it showed up in several cells at once, and an object that had all but
+    certainly been hit stayed (docs/decisions/0024-one-place-for-each-object.md)."""
 
     local_heads: bool = field(default=False, metadata=ADDED_LATER)
     """Only for binary cells: the log-odds of rewards and ends are sums over neighbourhoods of 3 x 3 cells of the last
@@ -253,6 +257,8 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
         require_fields(self, "world_model", "seen_frames", finite_not_negative, "must not be negative")
         rule = "must be False without world_model.keeps_objects"
         require(self.keeps_objects or not self.flips, "world_model.flips", self.flips, rule)
+        rule = "must be False without world_model.flips"
+        require(self.flips or not self.one_place, "world_model.one_place", self.one_place, rule)
         rule = "must be False without world_model.clocks and world_model.keeps_objects"
         require((self.clocks and self.keeps_objects) or not self.counts, "world_model.counts", self.counts, rule)
 

@@ -1,0 +1,66 @@
+"""Where the objects of a frame go when chance decides: each to one place.
+
+A network gives a probability to each cell. If an object may go to three cells, these are its probabilities of being in
+each of them, and they exclude each other: sampled one by one they would show it twice, or not at all. A row of objects
+that take a step together is the other way round: all of its cells change, or none. Both come right if one random number
+decides for a frame, and the changes that exclude each other take up different parts of the numbers from 0 to 1.
+
+So each cell belongs to the nearest object of its channel that is within one cell. Of the cells of one object the most
+likely is its main place. The others below one half take their probabilities one after another, from 0 on; the main
+place takes its own from 1 downwards, and what is between them is the object's end. Whatever changes in a step thus
+happens for small numbers, in all objects at once.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+OFFSETS = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))
+"""Rows and columns from an object to its cells, the nearest first."""
+
+
+def move_objects(probability: Tensor, last_frame: Tensor, share: Tensor, least: float) -> tuple[Tensor, Tensor]:
+    """Which cells show an object of the last frame, and which cells belong to one: both bool `[B, C, H, W]`.
+
+    Args:
+        probability: `[B, C, H, W]`, of each cell of the next frame being on.
+        last_frame: uint8 `[B, C, H, W]` of 0 and 1.
+        share: `[B]`, uniform between 0 and 1.
+        least: places less likely than this are the main place's; so is an end that is less likely.
+    """
+    had_object, share = last_frame > 0, share.view(1, -1, 1, 1, 1)
+    is_owned = torch.zeros_like(had_object)
+    of_cells = []
+    for row, column in OFFSETS:
+        owned_now = _shift(had_object, row, column) & ~is_owned
+        is_owned = is_owned | owned_now
+        of_cells.append(_shift(probability * owned_now, -row, -column) * had_object)
+    # For each object, at its place, the probabilities of its cells: [9, B, C, H, W].
+    likely = torch.stack(of_cells)
+    is_main = torch.zeros_like(likely, dtype=torch.bool).scatter_(0, likely.argmax(0, keepdim=True), value=True)
+    is_other = ~is_main & (likely >= least) & (likely < 0.5)
+    kept = total = likely.amax(0)
+    begin, begins = torch.zeros_like(total), []
+    # One after another, as the compiled loop adds them.
+    for each, is_main_place, is_other_place in zip(likely, is_main, is_other, strict=True):
+        rest = each.masked_fill(is_main_place, 0.0)
+        total = total + rest
+        kept = kept + rest.masked_fill(rest >= least, 0.0)
+        begins.append(begin)
+        begin = begin + each * is_other_place
+    missing = torch.where(is_main, 1 - kept, 1 - likely)
+    stays = (total >= least) & ((missing < least) | (share >= missing)) & (is_main | (likely >= 0.5))
+    first = torch.stack(begins)
+    goes = is_other & (first <= share) & (share < first + likely)
+    shown = torch.zeros_like(had_object)
+    for place, (row, column) in zip((stays | goes) & had_object, OFFSETS, strict=True):
+        shown = shown | _shift(place, row, column)
+    return shown, is_owned
+
+
+def _shift(x: Tensor, rows: int, columns: int) -> Tensor:
+    """`x` moved down and to the right, with zeros where nothing came from."""
+    padded = F.pad(x.to(torch.float32) if x.dtype == torch.bool else x, (1, 1, 1, 1))
+    height, width = x.shape[2:]
+    moved = padded[:, :, 1 - rows : 1 - rows + height, 1 - columns : 1 - columns + width]
+    return moved > 0 if x.dtype == torch.bool else moved

@@ -1,4 +1,5 @@
 // Which cells of the next frame are on: what `predict_objects` (next_frame.py) decides by tensors.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -46,19 +47,14 @@ void choose_place(const float (&probability)[NEIGHBOURS], float share, float lea
     float kept = probability[main], total = probability[main], begin = 0;
     for (int offset = 0; offset < NEIGHBOURS; ++offset) {
         if (offset == main) continue;
-        total += probability[offset];
-        if (probability[offset] < least) kept += probability[offset];
-    }
-    for (int offset = 0; offset < NEIGHBOURS; ++offset) {
         const float likely = probability[offset];
-        const float missing = offset == main ? 1 - kept : 1 - likely;
-        if (offset == main || likely >= 0.5f) {
-            shown[offset] = total >= least && (missing < least || share >= missing);
-        } else {
-            shown[offset] = likely >= least && begin <= share && share < begin + likely;
-            if (likely >= least) begin += likely;
-        }
+        total += likely;
+        if (likely < least) kept += likely;
+        shown[offset] = likely >= 1 - least || (likely >= least && begin <= share && share < begin + likely);
+        if (likely >= least && likely < 1 - least) begin += likely;
     }
+    const float missing = 1 - kept;
+    shown[main] = total >= least && (missing < least || share >= std::max(missing, begin));
 }
 
 // Each object of the last frame goes to one of the cells around it; the other cells are decided by themselves.

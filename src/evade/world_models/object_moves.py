@@ -6,9 +6,10 @@ that take a step together is the other way round: all of its cells change, or no
 decides for a frame, and the changes that exclude each other take up different parts of the numbers from 0 to 1.
 
 So each cell belongs to the nearest object of its channel that is within one cell. Of the cells of one object the most
-likely is its main place. The others below one half take their probabilities one after another, from 0 on; the main
-place takes its own from 1 downwards, and what is between them is the object's end. Whatever changes in a step thus
-happens for small numbers, in all objects at once.
+likely is its main place. The others take their probabilities one after another, from 0 on; the main place takes its own
+from 1 downwards, and what is between them is the object's end. Whatever changes in a step thus happens for small
+numbers, in all objects at once. Cells that are certain are shown in any case: in a row that takes a step, the cell of
+one object is the next one's place.
 """
 
 import torch
@@ -38,7 +39,8 @@ def move_objects(probability: Tensor, last_frame: Tensor, share: Tensor, least: 
     # For each object, at its place, the probabilities of its cells: [9, B, C, H, W].
     likely = torch.stack(of_cells)
     is_main = torch.zeros_like(likely, dtype=torch.bool).scatter_(0, likely.argmax(0, keepdim=True), value=True)
-    is_other = ~is_main & (likely >= least) & (likely < 0.5)
+    is_certain = ~is_main & (likely >= 1 - least)
+    is_other = ~is_main & ~is_certain & (likely >= least)
     kept = total = likely.amax(0)
     begin, begins = torch.zeros_like(total), []
     # One after another, as the compiled loop adds them.
@@ -48,12 +50,11 @@ def move_objects(probability: Tensor, last_frame: Tensor, share: Tensor, least: 
         kept = kept + rest.masked_fill(rest >= least, 0.0)
         begins.append(begin)
         begin = begin + each * is_other_place
-    missing = torch.where(is_main, 1 - kept, 1 - likely)
-    stays = (total >= least) & ((missing < least) | (share >= missing)) & (is_main | (likely >= 0.5))
-    first = torch.stack(begins)
+    missing, first = 1 - kept, torch.stack(begins)
+    stays = is_main & (total >= least) & ((missing < least) | (share >= torch.maximum(missing, begin)))
     goes = is_other & (first <= share) & (share < first + likely)
     shown = torch.zeros_like(had_object)
-    for place, (row, column) in zip((stays | goes) & had_object, OFFSETS, strict=True):
+    for place, (row, column) in zip((stays | goes | is_certain) & had_object, OFFSETS, strict=True):
         shown = shown | _shift(place, row, column)
     return shown, is_owned
 

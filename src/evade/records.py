@@ -57,6 +57,9 @@ class Statistics(NamedTuple):
     `NEVER_SEEN` for one that never happened."""
     end_excess: Tensor
     """float32 scalar: the same for ends, as the difference of log-odds."""
+    change_excess: Tensor
+    """float32 `[2, C]`: the same for a channel of a grid that shows more objects than before, and fewer; 0 if it never
+    does, or if rare changes are not oversampled."""
     num_transitions: int
     """How many transitions are fitted to."""
 

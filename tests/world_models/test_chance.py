@@ -43,7 +43,9 @@ ACTION = torch.tensor([0, 1, 2, 0, 1])
 
 
 def statistics(reward_excess=(0.0, 0.0), end_excess=0.0):
-    return Statistics(torch.zeros(2, 2, dtype=torch.bool), torch.tensor(reward_excess), torch.tensor(end_excess), 0)
+    return Statistics(
+        torch.zeros(2, 2, dtype=torch.bool), torch.tensor(reward_excess), torch.tensor(end_excess), torch.zeros(2, 2), 0
+    )
 
 
 def test_a_dream_carries_what_its_frames_show():

@@ -42,7 +42,7 @@ def with_fit(config, **changes):
 
 
 def statistics(is_single):
-    return Statistics(is_single.diag(), torch.zeros(MINATAR.num_reward_classes), torch.zeros(()), 0)
+    return Statistics(is_single.diag(), torch.zeros(MINATAR.num_reward_classes), torch.zeros(()), torch.zeros(2, 10), 0)
 
 
 def count(model):

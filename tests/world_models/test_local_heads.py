@@ -171,7 +171,9 @@ def test_decay_falls_with_the_number_of_transitions(num_transitions):
         config = DeterministicConfig(hidden_size=8, depth=2, standardise=False, local_heads=True, fit=fit)
         torch.manual_seed(0)
         model = build_deterministic(config, game, 2)
-        model.use_statistics(Statistics(torch.zeros(2), torch.zeros(2), torch.zeros(()), num_transitions))
+        model.use_statistics(
+            Statistics(torch.zeros(2), torch.zeros(2), torch.zeros(()), torch.zeros(2, 2), num_transitions)
+        )
         fitter = build_fitter(config, model)
         fitter.update(batch)
         models.append(model)

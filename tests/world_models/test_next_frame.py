@@ -145,16 +145,18 @@ def test_loop_and_tensors_choose_the_same_cells(sizes, kind, objects, seed):
     group = torch.randint(0, 3, (channels,))
     one_object = (group == group[:, None]) & (group > 0)
     share = None if kind == "most likely" else torch.rand(batch)
+    excess = torch.randn(2, channels) if kind == "one place" else None
     both = []
     for has_loop in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(object_choice, "_has_loop", lambda has_loop=has_loop: has_loop)
-            both.append(predict_objects(log_odds, last_frame, one_object, share, one_place=kind == "one place"))
+            both.append(predict_objects(log_odds, last_frame, one_object, share, excess))
     assert torch.equal(*both)
 
 
 def test_the_loop_is_a_proper_operator_for_the_compiler():
     frames, log_odds = torch.zeros(2, 3, 4, 5, dtype=torch.uint8), torch.randn(2, 3, 4, 5)
     one_object = torch.eye(3, dtype=torch.bool)
-    for numbers in ((None, None, None), (torch.rand(2), torch.rand(2, 3, 4, 5), torch.rand(2))):
-        torch.library.opcheck(object_choice.choose_objects, (log_odds, frames, one_object, *numbers, -3.9, 0.1))
+    some = torch.rand(2), torch.rand(2, 3, 4, 5), torch.rand(2), torch.rand(3, 3)
+    for numbers in ((None,) * 4, some):
+        torch.library.opcheck(object_choice.choose_objects, (log_odds, frames, one_object, *numbers, (-3.9, 2.2, 0.1)))

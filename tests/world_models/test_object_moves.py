@@ -12,11 +12,11 @@ SHARES = (torch.arange(1000) + 0.5) / 1000
 """All random numbers, as far as probabilities of whole thousandths can tell."""
 
 
-def show(probability, last_frame):
+def show(probability, last_frame, factors=((1.0,), (1.0,))):
     """What is shown for each of `SHARES`, bool `[1000, H, W]`, and what belongs to an object, `[H, W]`."""
     probability, last_frame = (torch.tensor(each, dtype=torch.float64) for each in (probability, last_frame))
     batch = [each.expand(len(SHARES), 1, *each.shape) for each in (probability, last_frame.to(torch.uint8))]
-    shown, is_owned = move_objects(*batch, SHARES.double(), least=0.1)
+    shown, is_owned = move_objects(*batch, SHARES.double(), torch.tensor(factors, dtype=torch.float64), least=0.1)
     return shown[:, 0], is_owned[0, 0]
 
 
@@ -91,5 +91,32 @@ def test_new_objects_appear_as_before_and_single_ones_are_not_moved():
     log_odds = torch.tensor([[[[9.0, -9.0, -9.0, -9.0, 1.0, -9.0]], [[-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]]]])
     one_object = torch.tensor([[False, False], [False, True]])
     for share, is_new in ((0.2, 0), (0.3, 1)):
-        shown = predict_objects(log_odds, last_frame, one_object, torch.tensor([share]), one_place=True)
+        shown = predict_objects(log_odds, last_frame, one_object, torch.tensor([share]), torch.zeros(2, 2))
         assert shown.tolist() == [[[[1, 0, 0, 0, is_new, 0]], [[1, 0, 0, 0, 0, 0]]]]
+
+
+def test_changes_are_as_rare_as_in_the_game():
+    # Batches show an end four times as often, by odds, and so the network expects one with a half instead of a fifth.
+    shown, _ = show([[0.0, 0.5, 0.0]], [[0, 1, 0]], [[1.0], [4.0]])
+    assert frequency(shown)[0, 1] == pytest.approx(0.8)
+    # The same of one object more beside one that stays.
+    shown, _ = show([[0.0, 1.0, 0.5]], [[0, 1, 0]], [[4.0], [1.0]])
+    assert frequency(shown).tolist() == [[0.0, 1.0, pytest.approx(0.2)]]
+    # A step to the next cell changes no number of objects.
+    shown, _ = show([[0.0, 0.5, 0.5]], [[0, 1, 0]], [[4.0], [9.0]])
+    assert frequency(shown).tolist() == [[0.0, pytest.approx(0.5), pytest.approx(0.5)]]
+
+
+def test_what_is_certain_is_not_corrected():
+    shown, _ = show([[0.0, 0.08, 0.0]], [[0, 1, 0]], [[1.0], [9.0]])
+    assert not shown.any()
+    shown, _ = show([[0.0, 1.0, 0.95]], [[0, 1, 0]], [[9.0], [1.0]])
+    assert shown[:, 0, 1:].all()
+
+
+def test_new_objects_are_as_rare_as_in_the_game():
+    empty = torch.zeros(len(SHARES), 1, 1, 2, dtype=torch.uint8)
+    log_odds = torch.tensor([0.0, 2.5]).expand(len(SHARES), 1, 1, 2)
+    excess = torch.tensor([[4.0], [1.0]]).log()
+    shown = predict_objects(log_odds, empty, torch.tensor([[False]]), SHARES, excess)
+    assert frequency(shown).flatten().tolist() == [pytest.approx(0.2), 1.0]

@@ -74,6 +74,10 @@ class Kinds:
             at = torch.where(kind == number, windows[(share * len(windows)).long()], at)
         return at
 
+    def mask(self, kind: Hashable, windows: Tensor) -> Tensor:
+        """Which of some transitions, int64 `[N]`, are of a kind: bool `[N]`."""
+        return torch.isin(windows, self._windows.get(kind, torch.empty(0, dtype=torch.long)))
+
     def masks(self, windows: Tensor) -> list[Tensor]:
         """Which of some transitions, int64 `[N]`, are of each kind: bool `[N]` each."""
-        return [torch.isin(windows, members) for members in self._windows.values()]
+        return [self.mask(kind, windows) for kind in self._windows]

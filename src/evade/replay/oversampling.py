@@ -1,4 +1,4 @@
-"""How much more often batches show a reward or an end than it happens."""
+"""How much more often batches show a reward, an end or a change than it happens."""
 
 from collections.abc import Collection, Iterable
 
@@ -9,31 +9,29 @@ from evade.records import NEVER_SEEN
 
 
 def measure_excess(
-    reward: Tensor, ends: Tensor, classes: Tensor, parts: Iterable[tuple[float, Collection[Tensor]]]
-) -> tuple[Tensor, Tensor]:
-    """The log of the ratio of each reward's shares, float32 `[R]`, and the difference of the ends' log-odds, a scalar.
+    reward: Tensor, ends: Tensor, changes: Tensor, classes: Tensor, parts: Iterable[tuple[float, Collection[Tensor]]]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """By how much rewards, `[R]`, ends, a scalar, and changes, `[N]`, are oversampled: 0 where nothing is.
 
-    Both are 0 where nothing is oversampled, and `NEVER_SEEN` for what never happened.
+    The log of the ratio of shares for rewards, the difference of log-odds for the others, all float32. Rewards and ends
+    that never happened are `NEVER_SEEN`; changes that never or always happen are 0.
 
     Args:
         reward: `[W]`, of all transitions to fit to.
         ends: bool `[W]`.
+        changes: bool `[W, N]`, which of them happen in each transition.
         classes: `[R]`, all rewards.
         parts: of each batch, as its share and which transitions are of each kind, bool `[W]` each; kinds are equally
             likely. A part without kinds, and the rest, is sampled uniformly.
     """
     if len(reward) == 0:
-        return torch.zeros(len(classes)), torch.zeros(())
-    # The ends are one column more.
-    happened = torch.cat([reward.unsqueeze(1) == classes, ends.unsqueeze(1)], 1).double()
+        return torch.zeros(len(classes)), torch.zeros(()), torch.zeros(changes.shape[1])
+    happened = torch.cat([reward.unsqueeze(1) == classes, ends.unsqueeze(1), changes], 1).double()
     happens = sampled = happened.mean(0)
     for share, kinds in parts:
         if kinds:
             sampled = sampled + share * (torch.stack([happened[kind].mean(0) for kind in kinds]).mean(0) - happens)
-    reward_excess = (sampled / happens).log()[:-1]
-    end_excess = (sampled.logit() - happens.logit())[-1].nan_to_num()
-    never = happens == 0
-    return (
-        reward_excess.masked_fill(never[:-1], NEVER_SEEN).float(),
-        end_excess.masked_fill(never[-1], NEVER_SEEN).float(),
-    )
+    count, never = len(classes), happens == 0
+    of_rewards = (sampled / happens).log()[:count].masked_fill(never[:count], NEVER_SEEN)
+    of_others = (sampled.logit() - happens.logit())[count:].nan_to_num(posinf=0.0, neginf=0.0)
+    return of_rewards.float(), of_others[0].masked_fill(never[count], NEVER_SEEN).float(), of_others[1:].float()

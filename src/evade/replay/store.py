@@ -140,11 +140,14 @@ class Replay:
 
     def statistics(self) -> Statistics:
         """Properties of all frames collected so far."""
-        windows, classes = self._fit_windows, torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
+        windows, channels = self._fit_windows, self._game.channels
+        classes = torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
         parts = [(count / self.config.batch_size, kinds.masks(windows)) for count, kinds in self._eventful_parts()]
-        excess = measure_excess(reward, ends, classes, parts)
-        return Statistics(self._single_objects.find_groups(), *excess, len(windows))
+        kinds = [self._changes.mask((channel, sign), windows) for sign in (1, -1) for channel in range(channels)]
+        of_rewards, of_ends, of_changes = measure_excess(reward, ends, torch.stack(kinds, 1), classes, parts)
+        groups = self._single_objects.find_groups()
+        return Statistics(groups, of_rewards, of_ends, of_changes.view(2, channels), len(windows))
 
     def _take(self, chunk: Chunk, record: ChunkRecord) -> None:
         begin, end = self.size, self.size + len(chunk.frame)

@@ -60,7 +60,9 @@ class DeterministicWorldModel(FrameNetwork):
             num_reward_classes=num_reward_classes,
             has_pooled_heads=not config.local_heads,
         )
-        self.num_frames, self.one_place = num_frames, config.one_place
+        self.num_frames = num_frames
+        if config.one_place:
+            self.register_buffer("change_excess", torch.zeros(2, channels))
         self._check_settings()
         self.clocks = None
         if config.clocks:

@@ -76,8 +76,8 @@ class FrameNetwork(nn.Module, ABC):
     """
 
     config: FrameNetworkConfig
-    one_place = False
     one_object: Tensor
+    change_excess: Tensor | None
     reward_excess: Tensor
     end_excess: Tensor
 
@@ -130,6 +130,7 @@ class FrameNetwork(nn.Module, ABC):
             self.end_head = PooledHead(*sizes, 1, bias=True, has_max=config.pools_max)
         if config.keeps_objects:
             self.register_buffer("one_object", torch.zeros(channels, channels, dtype=torch.bool))
+        self.register_buffer("change_excess", None)
         if config.corrects_rates:
             self.register_buffer("reward_excess", torch.zeros(num_reward_classes))
             self.register_buffer("end_excess", torch.zeros(()))
@@ -278,6 +279,8 @@ class FrameNetwork(nn.Module, ABC):
         """Store what `keeps_objects` and `corrects_rates` need; ignored without them."""
         if self.config.keeps_objects:
             self.one_object.copy_(statistics.one_object)
+        if self.change_excess is not None and self.config.corrects_rates:
+            self.change_excess.copy_(bound_excess(statistics.change_excess))
         if self.config.corrects_rates:
             self.reward_excess.copy_(bound_excess(statistics.reward_excess))
             self.end_excess.copy_(bound_excess(statistics.end_excess))
@@ -340,7 +343,7 @@ class FrameNetwork(nn.Module, ABC):
     def _decide_frame(self, output: Output, observation: Tensor, share: Tensor | None = None) -> Tensor:
         if self.config.keeps_objects:
             log_odds = self._log_odds(output.features) if output.log_odds is None else output.log_odds
-            return predict_objects(log_odds, observation[:, -1], self.one_object, share, one_place=self.one_place)
+            return predict_objects(log_odds, observation[:, -1], self.one_object, share, self.change_excess)
         return predict_pixels(output.features, self.frame_head, self.channels)
 
     def _log_odds(self, features: Tensor) -> Tensor:

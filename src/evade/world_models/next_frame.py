@@ -46,7 +46,11 @@ LEAST_FLIP_LOG_ODDS = math.log((1 - LEAST_FLIP) / LEAST_FLIP)
 
 
 def predict_objects(
-    log_odds: Tensor, last_frame: Tensor, one_object: Tensor, share: Tensor | None = None, *, one_place: bool = False
+    log_odds: Tensor,
+    last_frame: Tensor,
+    one_object: Tensor,
+    share: Tensor | None = None,
+    change_excess: Tensor | None = None,
 ) -> Tensor:
     """`predict_pixels` for binary cells, except that an object whose next place is uncertain does not vanish.
 
@@ -64,30 +68,38 @@ def predict_objects(
         last_frame: uint8 `[B, C, H, W]`.
         one_object: bool `[C, C]`, for each channel those that together with it always show one object (`Statistics`).
         share: `[B]`, uniform between 0 and 1; None for the most likely frame.
-        one_place: with `share`, each object of the last frame goes to one of the cells around it (`object_moves.py`).
+        change_excess: `[2, C]`, the log-odds by which more objects, and fewer, are predicted too often (`Statistics`).
+            With it and `share`, each object of the last frame goes to one of the cells around it (`object_moves.py`).
 
     Returns:
         uint8 `[B, C, H, W]`.
     """
     flip = None if share is None else (torch.log1p(-share) - torch.log(share)).clamp_max(LEAST_FLIP_LOG_ODDS)
-    moves = (torch.sigmoid(log_odds), share) if one_place and share is not None else (None, None)
+    moves = change_excess is not None and share is not None
+    probability = torch.sigmoid(log_odds) if moves else None
     if can_choose(log_odds, last_frame):
-        chosen: Tensor = choose_objects(log_odds, last_frame, one_object, flip, *moves, OBJECT_LOG_ODDS, LEAST_FLIP)
+        excess = torch.cat([change_excess[:1], change_excess.exp()]) if change_excess is not None and moves else None
+        limits = OBJECT_LOG_ODDS, LEAST_FLIP_LOG_ODDS, LEAST_FLIP
+        given = flip, probability, share if moves else None, excess
+        chosen: Tensor = choose_objects(log_odds, last_frame, one_object, *given, limits)
         return chosen
     is_single = one_object.diagonal()[:, None, None]
     highest = log_odds.amax((2, 3), keepdim=True)
     highest_of_group = torch.where(one_object, highest[:, :, 0].mT, -torch.inf).amax(2)[:, :, None, None]
-    had_object = as_float(last_frame).amax((2, 3), keepdim=True) > 0
-    is_on = log_odds > 0
-    if flip is not None:
-        is_on = is_on ^ (log_odds.abs() < flip[:, None, None, None])
-    kept = (log_odds == highest) & (highest > OBJECT_LOG_ODDS) & had_object
-    if moves[0] is not None and moves[1] is not None:
-        shown, is_owned = move_objects(moves[0], last_frame, moves[1], LEAST_FLIP)
-        is_on = torch.where(is_owned, shown, is_on)
+    if change_excess is not None and share is not None and probability is not None:
+        shown, is_owned = move_objects(probability, last_frame, share, change_excess.exp(), LEAST_FLIP)
+        rarer = log_odds - change_excess[0, :, None, None]
+        is_on = torch.where(is_owned, shown, _flip(torch.where(log_odds < LEAST_FLIP_LOG_ODDS, rarer, log_odds), flip))
     else:
-        is_on = is_on | kept
+        had_object = as_float(last_frame).amax((2, 3), keepdim=True) > 0
+        is_on = _flip(log_odds, flip) | ((log_odds == highest) & (highest > OBJECT_LOG_ODDS) & had_object)
     return as_bytes(torch.where(is_single, log_odds == highest_of_group, is_on).float())
+
+
+def _flip(log_odds: Tensor, flip: Tensor | None) -> Tensor:
+    """The likely value of each cell; those of log-odds below `flip` in size take the other one."""
+    is_on = log_odds > 0
+    return is_on if flip is None else is_on ^ (log_odds.abs() < flip[:, None, None, None])
 
 
 def fast_argmax(logits: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ By tensors each of its ten comparisons passes all cells of all dreams through me
 MinAtar's Seaquest. The loop is `object_choice.cpp` (compiled by `evade.native`); its result is the same.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -41,8 +42,8 @@ def choose_objects(
     flip: Tensor | None,
     probability: Tensor | None,
     share: Tensor | None,
-    object_log_odds: float,
-    least: float,
+    excess: Tensor | None,
+    limits: Sequence[float],
 ) -> Tensor:
     """The next frame, uint8 `[B, C, H, W]`.
 
@@ -51,29 +52,31 @@ def choose_objects(
         last_frame: uint8 `[B, C, H, W]` of 0 and 1.
         one_object: bool `[C, C]`.
         flip: float32 `[B]`: in each dream, cells of log-odds below it in size take the less likely value. None: none.
-        probability: of `log_odds`, if each object goes to one place; None otherwise.
-        share: float32 `[B]`, what decides where; together with `probability`.
-        object_log_odds: above it the most likely cell of a channel that was not empty is on.
-        least: the `least` of `move_objects`.
+        probability: of `log_odds`, if each object goes to one place; it, `share` and `excess` are None otherwise.
+        share: float32 `[B]`, what decides where.
+        excess: float32 `[3, C]`, of more objects in log-odds and as a factor of the odds, and of fewer as a factor.
+        limits: the log-odds above which the most likely cell of a channel that was not empty is on, those of what is
+            certain, and the `least` of `move_objects`.
     """
     library = load_library(SOURCE)
     assert library is not None, "ask can_choose first"
     # The loop would read whatever memory a wrong type or shape leads to.
+    batch, channels = log_odds.shape[:2]
     assert last_frame.shape == log_odds.shape, "one shape"
     assert last_frame.dtype == torch.uint8, "bytes"
-    channels = log_odds.shape[1]
     assert one_object.shape == (channels, channels), "one row for each channel"
     assert one_object.dtype == torch.bool, "bytes of 0 and 1"
-    for numbers, like in ((flip, log_odds[:, 0, 0, 0]), (probability, log_odds), (share, log_odds[:, 0, 0, 0])):
-        assert numbers is None or (numbers.shape == like.shape and numbers.dtype == torch.float32), "float32"
-    assert (probability is None) == (share is None), "together"
+    shapes = (batch,), log_odds.shape, (batch,), (3, channels)
+    for numbers, shape in zip((flip, probability, share, excess), shapes, strict=True):
+        assert numbers is None or (numbers.shape == shape and numbers.dtype == torch.float32), "float32"
+    assert (probability is None) == (share is None) == (excess is None), "together"
     assert share is None or flip is not None, "new objects are decided by themselves"
     last_frame = with_whole_rows(last_frame)
     # Named, so that copies live until the call is over.
-    given = [None if each is None else each.contiguous() for each in (one_object, flip, probability, share)]
-    log_odds, limits = log_odds.contiguous(), torch.tensor([object_log_odds, least])
+    given = [None if each is None else each.contiguous() for each in (one_object, flip, probability, share, excess)]
+    log_odds, bounds = log_odds.contiguous(), torch.tensor(limits)
     shown = torch.empty(log_odds.shape, dtype=torch.uint8)
-    call(library.choose_objects, log_odds, last_frame, last_frame.stride(0), *given, limits, shown, *log_odds.shape)
+    call(library.choose_objects, log_odds, last_frame, last_frame.stride(0), *given, bounds, shown, *log_odds.shape)
     return shown
 
 

@@ -10,6 +10,10 @@ likely is its main place. The others take their probabilities one after another,
 from 1 downwards, and what is between them is the object's end. Whatever changes in a step thus happens for small
 numbers, in all objects at once. Cells that are certain are shown in any case: in a row that takes a step, the cell of
 one object is the next one's place.
+
+Batches show rare changes more often than the game does (`replay.changes_share`), and where a network is unsure it
+expects them too often by the same factor. So the odds that a channel shows one object more, or one less, are divided by
+it, unless they are certain.
 """
 
 import torch
@@ -20,16 +24,26 @@ OFFSETS = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1),
 """Rows and columns from an object to its cells, the nearest first."""
 
 
-def move_objects(probability: Tensor, last_frame: Tensor, share: Tensor, least: float) -> tuple[Tensor, Tensor]:
+def correct(probability: Tensor, factor: Tensor) -> Tensor:
+    """Probabilities whose odds are divided by a factor."""
+    return probability / (probability + (1 - probability) * factor)
+
+
+def move_objects(
+    probability: Tensor, last_frame: Tensor, share: Tensor, excess: Tensor, least: float
+) -> tuple[Tensor, Tensor]:
     """Which cells show an object of the last frame, and which cells belong to one: both bool `[B, C, H, W]`.
 
     Args:
         probability: `[B, C, H, W]`, of each cell of the next frame being on.
         last_frame: uint8 `[B, C, H, W]` of 0 and 1.
         share: `[B]`, uniform between 0 and 1.
-        least: places less likely than this are the main place's; so is an end that is less likely.
+        excess: `[2, C]`, by which factor the odds of one object more are too high, and those of one less.
+        least: places less likely than this are the main place's; so is an end that is less likely. What is more likely
+            than one minus this is certain, and not corrected.
     """
     had_object, share = last_frame > 0, share.view(1, -1, 1, 1, 1)
+    more, fewer = excess.view(2, 1, -1, 1, 1)
     is_owned = torch.zeros_like(had_object)
     of_cells = []
     for row, column in OFFSETS:
@@ -40,19 +54,23 @@ def move_objects(probability: Tensor, last_frame: Tensor, share: Tensor, least: 
     likely = torch.stack(of_cells)
     is_main = torch.zeros_like(likely, dtype=torch.bool).scatter_(0, likely.argmax(0, keepdim=True), value=True)
     is_certain = ~is_main & (likely >= 1 - least)
-    is_other = ~is_main & ~is_certain & (likely >= least)
     kept = total = likely.amax(0)
-    begin, begins = torch.zeros_like(total), []
     # One after another, as the compiled loop adds them.
-    for each, is_main_place, is_other_place in zip(likely, is_main, is_other, strict=True):
-        rest = each.masked_fill(is_main_place, 0.0)
-        total = total + rest
-        kept = kept + rest.masked_fill(rest >= least, 0.0)
+    for each in likely.masked_fill(is_main, 0.0):
+        total = total + each
+        kept = kept + each.masked_fill(each >= least, 0.0)
+    # Beside an object that stays for certain, other places are one more.
+    others = torch.where(kept >= 1 - least, correct(likely, more), likely)
+    others = others.masked_fill(is_main | is_certain | (likely < least) | (others < least), 0.0)
+    begin, begins = torch.zeros_like(total), []
+    for each in others:
         begins.append(begin)
-        begin = begin + each * is_other_place
-    missing, first = 1 - kept, torch.stack(begins)
+        begin = begin + each
+    ended, first = (1 - kept - begin).clamp_min(0.0), torch.stack(begins)
+    kept = torch.where(ended < 1 - least, kept + (ended - correct(ended, fewer)), kept)
+    missing = 1 - kept
     stays = is_main & (total >= least) & ((missing < least) | (share >= torch.maximum(missing, begin)))
-    goes = is_other & (first <= share) & (share < first + likely)
+    goes = (others > 0) & (first <= share) & (share < first + others)
     shown = torch.zeros_like(had_object)
     for place, (row, column) in zip((stays | goes | is_certain) & had_object, OFFSETS, strict=True):
         shown = shown | _shift(place, row, column)

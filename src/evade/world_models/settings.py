@@ -246,7 +246,6 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     """Only with `flips`: in dreams, an object that may go to several cells around it goes to one of them, or ends. T2T
     SimPLe: no. Ours on grids: flipped one by one, it showed up in several cells at once, and an object that had all but
     certainly been hit stayed (docs/decisions/0024-one-place-for-each-object.md)."""
-
     local_heads: bool = field(default=False, metadata=ADDED_LATER)
     """Only for binary cells: the log-odds of rewards and ends are sums over neighbourhoods of 3 x 3 cells of the last
     two frames and the predicted one, instead of a head on pooled maps. T2T SimPLe: pooled. Ours on grids: a pooled head

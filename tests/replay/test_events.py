@@ -88,6 +88,19 @@ def test_oversampled_changes_count_as_oversampled_rewards(tmp_path):
     assert replay.statistics().reward_excess[-1].exp().item() == pytest.approx(expected * 1000, rel=1e-5)
 
 
+def test_changes_are_as_oversampled_as_batches_show_them(tmp_path):
+    replay = switch_replay(tmp_path, batch_size=16, changes_share=0.25)
+    _, goes_on = sample_batches(replay, 2000)
+    # By hand: the switch goes on in one of 1,000 transitions, and in half of two of sixteen slots.
+    expected = torch.tensor(14 / 16 / 1000 + 2 / 16 / 2, dtype=torch.float64)
+    assert abs(goes_on.double().mean() - expected) < 5 * (expected / goes_on.numel()) ** 0.5
+    excess = replay.statistics().change_excess
+    by_hand = (expected.logit() - torch.tensor(1 / 1000, dtype=torch.float64).logit()).item()
+    assert excess[:, 0].tolist() == [pytest.approx(by_hand), pytest.approx(by_hand)]
+    # The lamp goes on and off in every second step, which is not rare.
+    assert excess[:, 1].abs().max() < 0.02
+
+
 def test_without_a_change_the_share_is_uniform(tmp_path):
     replay = switch_replay(tmp_path, batch_size=64, changes_share=0.25)
     still = replay.fit_windows[:100]
@@ -96,6 +109,7 @@ def test_without_a_change_the_share_is_uniform(tmp_path):
     assert not goes_on.any()
     assert not reward.any()
     assert quiet.statistics().reward_excess[1] == 0
+    assert (quiet.statistics().change_excess[:, 0] == 0).all()
 
 
 def test_changes_need_cells_that_are_on_or_off(tmp_path):

@@ -42,10 +42,9 @@ def observations(batch=5):
 ACTION = torch.tensor([0, 1, 2, 0, 1])
 
 
-def statistics(reward_excess=(0.0, 0.0), end_excess=0.0):
-    return Statistics(
-        torch.zeros(2, 2, dtype=torch.bool), torch.tensor(reward_excess), torch.tensor(end_excess), torch.zeros(2, 2), 0
-    )
+def statistics(reward_excess=(0.0, 0.0), end_excess=0.0, change_excess=((0.0, 0.0), (0.0, 0.0))):
+    of_groups = torch.zeros(2, 2, dtype=torch.bool)
+    return Statistics(of_groups, *map(torch.tensor, (reward_excess, end_excess, change_excess)), 0)
 
 
 def test_a_dream_carries_what_its_frames_show():
@@ -105,6 +104,22 @@ def test_rates_are_corrected_for_oversampling():
     # A reward seen once keeps a chance.
     model.use_statistics(statistics((0.0, 9.0)))
     assert torch.allclose(model.expected_reward(observation, ACTION).logit(), before.logit() - 2.3, atol=1e-5)
+
+
+def test_changes_of_frames_are_corrected_for_oversampling():
+    model, observation = build(one_place=True), torch.zeros(4000, NUM_FRAMES, 2, 6, 6, dtype=torch.uint8)
+    torch.nn.init.zeros_(model.frame_head.weight)
+    torch.nn.init.zeros_(model.frame_head.bias)
+    noise = model.sample_noise(4000, torch.Generator().manual_seed(0))
+    shown = []
+    for excess in (0.0, 1.0):
+        model.use_statistics(statistics(change_excess=((excess, 0.0), (0.0, 0.0))))
+        frame = model.predict(observation, torch.zeros(4000, dtype=torch.long), (), noise).frame
+        shown.append(frame[:, :, 0, 0].double().mean(0))
+    # Each cell is on with probability one half, in the first channel by odds of e less.
+    tolerance = 5 * 0.5 / 4000**0.5
+    assert torch.allclose(shown[0], torch.tensor([0.5, 0.5], dtype=torch.float64), atol=tolerance)
+    assert torch.allclose(shown[1], torch.tensor([0.2689, 0.5], dtype=torch.float64), atol=tolerance)
 
 
 def test_what_never_happened_does_not_happen_in_dreams():

@@ -1,4 +1,3 @@
-import math
 from dataclasses import replace
 
 import pytest
@@ -56,21 +55,6 @@ def test_losses_gradients_and_two_adam_updates_match_t2t_simple():
     update(optimiser, loss.total, CONFIG.max_gradient_norm)
     goldens.close(logits, golden["step/logits_after2"], 2e-6)
     goldens.close(value, golden["step/value_after2"], 2e-6)
-
-
-def test_there_is_no_bonus_above_the_ceiling_of_the_entropy():
-    config = PPOConfig(entropy_coefficient=0.5, entropy_ceiling=0.5)
-    nothing = Minibatch(
-        torch.zeros(0), torch.zeros(1, dtype=torch.long), torch.zeros(1), torch.zeros(1), torch.zeros(1)
-    )
-    for logit, has_bonus in ((3.0, True), (0.5, False)):
-        logits = torch.tensor([[logit, 0.0, 0.0, 0.0]], requires_grad=True)
-        loss = compute_ppo_loss(PolicyOutput(logits, torch.zeros(1)), nothing, config)
-        assert (loss.metrics["entropy"] < 0.5 * math.log(4)) == has_bonus
-        # Without an advantage the bonus alone moves the policy.
-        loss.total.backward()
-        assert (logits.grad[0, 0] > 0) == has_bonus
-        assert loss.metrics["entropy_loss"] == pytest.approx(-0.5 * min(loss.metrics["entropy"], 0.5 * math.log(4)))
 
 
 @pytest.mark.parametrize(("ratio", "advantage", "expected"), [(1.5, 1.0, -1.1), (1.5, -1.0, 1.5), (0.5, -1.0, 0.9)])

@@ -1,6 +1,5 @@
 """Proximal policy optimisation (PPO): the losses, one update, and the epochs over a rollout."""
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -93,10 +93,6 @@ class PPOConfig(LearnerConfig, kind="ppo"):
     """Adam's learning rate, in dreams and in the game. T2T SimPLe: 1e-4, constant."""
     max_gradient_norm: float = 0.5
     """Gradients are scaled down to this global norm. T2T SimPLe: 0.5."""
-    entropy_ceiling: float = field(default=1.0, metadata=ADDED_LATER)
-    """The entropy above which there is no bonus, as a share of that of random play; 1 for a bonus at any entropy. T2T
-    SimPLe: 1. Ours on grids: a bonus that is large enough for policies that are too certain would drive one that sees
-    hardly any reward to random play (docs/decisions/0023-policies-that-are-too-certain.md)."""
     advantage_floor: float = field(default=0.0, metadata=ADDED_LATER)
     """Advantages are divided by their standard deviation over the rollout, or by this if it is larger, in points. T2T
     SimPLe: 0. Ours on grids: where hardly anything pays, dividing by the deviation alone turns noise into certainty
@@ -106,8 +102,6 @@ class PPOConfig(LearnerConfig, kind="ppo"):
         require_fields(self, "learner", "epochs minibatch_times", at_least_one, "must be at least 1")
         require_fields(self, "learner", "discount gae_lambda", lambda x: 0 <= x <= 1, "must lie between 0 and 1")
         require(0 < self.clip < 1, "learner.clip", self.clip, "must lie between 0 and 1")
-        rule = "must lie above 0 and be at most 1"
-        require(0 < self.entropy_ceiling <= 1, "learner.entropy_ceiling", self.entropy_ceiling, rule)
         weights = "value_coefficient entropy_coefficient advantage_floor"
         require_fields(self, "learner", weights, finite_not_negative, "must be finite and not negative")
         rates = "learning_rate max_gradient_norm"

@@ -44,10 +44,7 @@ def compute_ppo_loss(output: PolicyOutput, minibatch: Minibatch, config: PPOConf
     entropy = -(log_probs.exp() * log_probs).sum(-1).mean()
     policy_loss = -gain.mean()
     value_loss = config.value_coefficient * (output.value - minibatch.returns).square().mean()
-    ceiling = config.entropy_ceiling * math.log(output.logits.shape[-1])
-    entropy_loss = -config.entropy_coefficient * (
-        entropy if config.entropy_ceiling == 1 else entropy.clamp_max(ceiling)
-    )
+    entropy_loss = -config.entropy_coefficient * entropy
     metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,

@@ -65,6 +65,30 @@ def test_each_kind_of_event_counts_where_it_should():
         torch.testing.assert_close(sum_events(*arguments), expected.reshape(1))
 
 
+@settings(deadline=None)
+@given(
+    channels=st.integers(1, 12),
+    size=st.tuples(st.integers(1, 10), st.integers(1, 10)),
+    actions=st.integers(1, 5),
+    share=st.sampled_from([0.0, 0.1, 0.6]),
+    layers=st.sets(st.sampled_from(EVADE), min_size=1),
+    seed=st.integers(0, 99),
+)
+def test_the_loop_counts_the_events_that_are_found(channels, size, actions, share, layers, seed):
+    (now, action, then), _ = step(channels, size, actions, share, seed, batch=6)
+    predicted = torch.where(torch.rand(then.shape) < 0.1, 1 - then, then)
+    is_rewarded = torch.rand(6) < 0.3
+    options = {"channels": channels, "frame_size": size, "num_actions": actions, "scale": 0.3, "patience": 3.0}
+    loop, tensors = (EventPrior([name for name in EVADE if name in layers], **options) for _ in range(2))
+    assert loop._has_loop, "there is a C++ compiler where tests run"
+    tensors._has_loop = False
+    for prior in (loop, tensors):
+        prior.counts.fill_(2)
+        prior.observe(now, action, then, predicted, is_rewarded)
+    assert torch.equal(loop.counts, tensors.counts)
+    assert torch.equal(loop.sigma, tensors.sigma)
+
+
 def test_an_impossible_action_does_not_read_other_memory():
     (now, _, then), weights = step(4, (5, 6), 3, 0.2, 1)
     for action in (-1, 3):

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from evade.layers import NoisyLayer
 from evade.vocabulary.variants import EventLayer
 from evade.world_models.conversion import as_float
-from evade.world_models.event_sums import can_sum, sum_events
+from evade.world_models.event_sums import can_sum, count_events, sum_events
 
 WINDOW = 3
 """Rows and columns of the window in which two objects meet."""
@@ -107,12 +107,11 @@ class EventPrior(NoisyLayer):
             is_rewarded: bool `[B]`, whether the reward was not 0.
         """
         taken = F.one_hot(action, self.num_actions).bool() | is_rewarded.unsqueeze(1)
-        happened = self.find_events(now, taken, then)
-        # Most predictions are exact and bring no other events.
-        wrong = (then != predicted).flatten(1).any(1).nonzero().flatten()
-        others = self.find_events(now[wrong], taken[wrong], predicted[wrong])
-        happened[wrong] = torch.maximum(happened[wrong], others)
-        self.counts += happened.sum(0)
+        if self._has_loop and now.device.type == "cpu":
+            count_events(now, taken, then, predicted, self.counts, self._split(self.counts))
+        else:
+            happened = torch.maximum(self.find_events(now, taken, then), self.find_events(now, taken, predicted))
+            self.counts += happened.sum(0)
         self.sigma.copy_(1 / (1 + self.counts / self.patience))
 
     def find_events(self, now: Tensor, taken: Tensor, then: Tensor) -> Tensor:

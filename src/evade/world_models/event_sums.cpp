@@ -1,5 +1,5 @@
-// The weights of all events of a step, summed for each dream: what `sum_densely` (event_prior.py) computes.
-// Frames are nearly empty, so it visits their objects only.
+// Sums over the events of a step: of their weights for each dream, which `sum_densely` (event_prior.py) computes by
+// convolutions, and of their numbers over real steps. Frames are nearly empty, so both visit their objects only.
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -36,19 +36,26 @@ void read_frame(const uint8_t* frame, const Grid& grid, std::vector<Object>& obj
     }
 }
 
-// The weights [channels + 1, 3, 3] of one object's neighbours; outside the grid the neighbour is the edge.
-float sum_neighbours(const Object& object, const Grid& grid, const std::vector<uint64_t>& cells, const float* weight) {
+// Calls `visit` with the place of each of one object's neighbours in [channels + 1, 3, 3]; outside the grid the
+// neighbour is the edge.
+template <typename Visit>
+void visit_neighbours(const Object& object, const Grid& grid, const std::vector<uint64_t>& cells, Visit visit) {
     const int64_t width = grid.columns + 2;
-    float total = 0;
     for (int offset = 0; offset < 9; ++offset) {
         const int64_t row = object.row + offset / 3, column = object.column + offset % 3;
         if (row == 0 || column == 0 || row == grid.rows + 1 || column == grid.columns + 1) {
-            total += weight[grid.channels * 9 + offset];
+            visit(grid.channels * 9 + offset);
             continue;
         }
         for (uint64_t kinds = cells[row * width + column]; kinds != 0; kinds &= kinds - 1)
-            total += weight[__builtin_ctzll(kinds) * 9 + offset];
+            visit(__builtin_ctzll(kinds) * 9 + offset);
     }
+}
+
+// The weights of one object's neighbours.
+float sum_neighbours(const Object& object, const Grid& grid, const std::vector<uint64_t>& cells, const float* weight) {
+    float total = 0;
+    visit_neighbours(object, grid, cells, [&](int64_t place) { total += weight[place]; });
     return total;
 }
 
@@ -80,5 +87,45 @@ extern "C" void sum_events(const uint8_t* now, int64_t now_stride, const uint8_t
             if (placed_now) total += placed_now[(kind * rows + object.row) * columns + object.column];
         }
         totals[dream] = total;
+    }
+}
+
+// Adds 1 to the number of each event of a step, once however often it happens in it; `then` and `predicted` are two
+// frames that followed, whose events are taken together. The pointers are the parts of `numbers`, in all `num_events`,
+// in the shapes above; `taken` [batch, A] is 1 for the actions that events of the present frame count under.
+extern "C" void count_events(const uint8_t* now, int64_t now_stride, const uint8_t* then, const uint8_t* predicted,
+                             const uint8_t* taken, float* met, float* met_now, float* moved, float* placed,
+                             float* placed_now, float* numbers, int64_t num_events, int64_t num_actions, int64_t batch,
+                             int64_t channels, int64_t rows, int64_t columns) {
+    const Grid grid{channels, rows, columns};
+    const int64_t places = channels * rows * columns, pairs = (channels + 1) * 9;
+    std::vector<Object> before, after;
+    std::vector<uint64_t> cells_before((rows + 2) * (columns + 2)), cells_after(cells_before.size());
+    std::vector<int64_t> last_step(num_events, -1);
+    for (int64_t step = 0; step < batch; ++step) {
+        const auto count = [&](float* event) {
+            int64_t& last = last_step[event - numbers];
+            if (last != step) *event += 1;
+            last = step;
+        };
+        read_frame(now + step * now_stride, grid, before, cells_before);
+        for (const uint8_t* frames : {then, predicted}) {
+            read_frame(frames + step * places, grid, after, cells_after);
+            for (const Object& object : after) {
+                const int64_t of_channel = object.channel * pairs;
+                if (met) visit_neighbours(object, grid, cells_after, [&](int64_t at) { count(met + of_channel + at); });
+                if (moved)
+                    visit_neighbours(object, grid, cells_before, [&](int64_t at) { count(moved + of_channel + at); });
+                if (placed) count(placed + (object.channel * rows + object.row) * columns + object.column);
+            }
+        }
+        for (const Object& object : before)
+            for (int64_t action = 0; action < num_actions; ++action) {
+                if (!taken[step * num_actions + action]) continue;
+                const int64_t kind = action * channels + object.channel;
+                if (met_now)
+                    visit_neighbours(object, grid, cells_before, [&](int64_t at) { count(met_now + kind * pairs + at); });
+                if (placed_now) count(placed_now + (kind * rows + object.row) * columns + object.column);
+            }
     }
 }

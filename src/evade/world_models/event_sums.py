@@ -5,6 +5,7 @@ object. The loop is `event_sums.cpp` (compiled by `evade.native`). Without a C++
 prior uses convolutions.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -62,3 +63,30 @@ def sum_events(
 @sum_events.register_fake
 def _(now: Tensor, *rest: Tensor | None) -> Tensor:
     return now.new_empty(len(now), dtype=torch.float32)
+
+
+def count_events(
+    now: Tensor, taken: Tensor, then: Tensor, predicted: Tensor, numbers: Tensor, parts: Sequence[Tensor | None]
+) -> None:
+    """Add 1 to the number of each event that happens in a step, or would if the prediction were right.
+
+    Args:
+        now: uint8 `[B, C, H, W]`.
+        taken: bool `[B, A]`, the actions that events of the present frame count under.
+        then: uint8 `[B, C, H, W]`.
+        predicted: uint8 `[B, C, H, W]`.
+        numbers: float32 `[events]`, changed in place.
+        parts: its parts by kind of event, in the order and the shapes of the weights of `sum_events`.
+    """
+    library = load_library(SOURCE)
+    assert library is not None, "ask can_sum first"
+    # The loop would read or write whatever memory a wrong type or shape leads to.
+    assert now.dtype == then.dtype == predicted.dtype == torch.uint8, "bytes"
+    assert now.shape == then.shape == predicted.shape, "one shape"
+    assert taken.dtype == torch.bool, "bytes of 0 and 1"
+    assert len(taken) == len(now), "one row for each step"
+    assert numbers.dtype == torch.float32, "float32"
+    assert numbers.is_contiguous(), "parts lie one after another"
+    now, taken, then, predicted = with_whole_rows(now), taken.contiguous(), then.contiguous(), predicted.contiguous()
+    sizes = len(numbers), taken.shape[1], *now.shape
+    call(library.count_events, now, now.stride(0), then, predicted, taken, *parts, numbers, *sizes)

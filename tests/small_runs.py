@@ -22,7 +22,7 @@ def make_small_run(path, variant="evade", *, prior_scale=0.0, game="minatar/brea
     config = build_config("smoke", variant, game)
     world_model = config.world_model.with_prior_scale(prior_scale)
     if not chance:
-        world_model = replace(world_model, surprises=False, flips=False)
+        world_model = replace(world_model, surprises=False, flips=False, one_place=False)
     dream = replace(config.dream, sticky_probability=sticky)
     config = replace(config, world_model=world_model, dream=dream)
     with Run(config, RunFolder(path)) as run:

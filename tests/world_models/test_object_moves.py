@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evade.world_models.next_frame import predict_objects
-from evade.world_models.object_moves import OFFSETS, move_objects
+from evade.world_models.object_moves import OFFSETS, Moves, move_objects
 
 SHARES = (torch.arange(1000) + 0.5) / 1000
 """All random numbers, as far as probabilities of whole thousandths can tell."""
@@ -16,7 +16,8 @@ def show(probability, last_frame, factors=((1.0,), (1.0,))):
     """What is shown for each of `SHARES`, bool `[1000, H, W]`, and what belongs to an object, `[H, W]`."""
     probability, last_frame = (torch.tensor(each, dtype=torch.float64) for each in (probability, last_frame))
     batch = [each.expand(len(SHARES), 1, *each.shape) for each in (probability, last_frame.to(torch.uint8))]
-    shown, is_owned = move_objects(*batch, SHARES.double(), torch.tensor(factors, dtype=torch.float64), least=0.1)
+    excess = torch.tensor(factors, dtype=torch.float64).log()
+    shown, is_owned = move_objects(Moves(batch[0], SHARES.double(), excess), batch[1], least=0.1)
     return shown[:, 0], is_owned[0, 0]
 
 

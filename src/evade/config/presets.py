@@ -127,8 +127,8 @@ GRID_MODEL = DeterministicConfig(
     local_heads=True,
 )
 """The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md,
-docs/decisions/0012-chance-and-timers.md, 0013-local-heads.md, 0015-what-a-dream-may-promise.md and
-0021-counts-and-lines.md)."""
+docs/decisions/0012-chance-and-timers.md, 0013-local-heads.md, 0015-what-a-dream-may-promise.md,
+0021-counts-and-lines.md and 0024-one-place-for-each-object.md)."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
     **_GRID_NETWORK,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from evade.world_models.conversion import as_bytes, as_float
 from evade.world_models.frame_logits import as_cells, cells_per_chunk, compute_logits, split_into_chunks
 from evade.world_models.object_choice import can_choose, choose_objects
-from evade.world_models.object_moves import move_objects
+from evade.world_models.object_moves import Moves, move_objects
 
 ARGMAX_BLOCK = 32
 """The fastest of 8, 16, 32 and 64 for the argmax of 256 logits: 9 ms for 50,400 pixels on one core, against 16 ms for
@@ -75,24 +75,33 @@ def predict_objects(
         uint8 `[B, C, H, W]`.
     """
     flip = None if share is None else (torch.log1p(-share) - torch.log(share)).clamp_max(LEAST_FLIP_LOG_ODDS)
-    moves = change_excess is not None and share is not None
-    probability = torch.sigmoid(log_odds) if moves else None
-    if can_choose(log_odds, last_frame):
-        excess = torch.cat([change_excess[:1], change_excess.exp()]) if change_excess is not None and moves else None
-        limits = OBJECT_LOG_ODDS, LEAST_FLIP_LOG_ODDS, LEAST_FLIP
-        given = flip, probability, share if moves else None, excess
-        chosen: Tensor = choose_objects(log_odds, last_frame, one_object, *given, limits)
-        return chosen
+    moves = None
+    if share is not None and change_excess is not None:
+        moves = Moves(torch.sigmoid(log_odds), share, change_excess)
+    if not can_choose(log_odds, last_frame):
+        return _choose_by_tensors(log_odds, last_frame, one_object, flip, moves)
+    numbers: tuple[Tensor | None, ...] = (None, None, None)
+    if moves is not None:
+        numbers = moves.probability, moves.share, torch.cat([moves.excess[:1], moves.excess.exp()])
+    limits = OBJECT_LOG_ODDS, LEAST_FLIP_LOG_ODDS, LEAST_FLIP
+    chosen: Tensor = choose_objects(log_odds, last_frame, one_object, flip, *numbers, limits)
+    return chosen
+
+
+def _choose_by_tensors(
+    log_odds: Tensor, last_frame: Tensor, one_object: Tensor, flip: Tensor | None, moves: Moves | None
+) -> Tensor:
+    """What `choose_objects` does, on any device: uint8 `[B, C, H, W]`; arguments as there."""
     is_single = one_object.diagonal()[:, None, None]
     highest = log_odds.amax((2, 3), keepdim=True)
     highest_of_group = torch.where(one_object, highest[:, :, 0].mT, -torch.inf).amax(2)[:, :, None, None]
-    if change_excess is not None and share is not None and probability is not None:
-        shown, is_owned = move_objects(probability, last_frame, share, change_excess.exp(), LEAST_FLIP)
-        rarer = log_odds - change_excess[0, :, None, None]
-        is_on = torch.where(is_owned, shown, _flip(torch.where(log_odds < LEAST_FLIP_LOG_ODDS, rarer, log_odds), flip))
-    else:
+    if moves is None:
         had_object = as_float(last_frame).amax((2, 3), keepdim=True) > 0
         is_on = _flip(log_odds, flip) | ((log_odds == highest) & (highest > OBJECT_LOG_ODDS) & had_object)
+    else:
+        shown, is_owned = move_objects(moves, last_frame, LEAST_FLIP)
+        rarer = log_odds - moves.excess[0, :, None, None]
+        is_on = torch.where(is_owned, shown, _flip(torch.where(log_odds < LEAST_FLIP_LOG_ODDS, rarer, log_odds), flip))
     return as_bytes(torch.where(is_single, log_odds == highest_of_group, is_on).float())
 
 

@@ -16,6 +16,8 @@ expects them too often by the same factor. So the odds that a channel shows one 
 it, unless they are certain.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -24,26 +26,34 @@ OFFSETS = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1),
 """Rows and columns from an object to its cells, the nearest first."""
 
 
+class Moves(NamedTuple):
+    """What decides where the objects go."""
+
+    probability: Tensor
+    """`[B, C, H, W]`, of each cell of the next frame being on."""
+    share: Tensor
+    """`[B]`, uniform between 0 and 1."""
+    excess: Tensor
+    """`[2, C]`, by how much the log-odds of one object more are too high, and those of one less."""
+
+
 def correct(probability: Tensor, factor: Tensor) -> Tensor:
     """Probabilities whose odds are divided by a factor."""
     return probability / (probability + (1 - probability) * factor)
 
 
-def move_objects(
-    probability: Tensor, last_frame: Tensor, share: Tensor, excess: Tensor, least: float
-) -> tuple[Tensor, Tensor]:
+def move_objects(moves: Moves, last_frame: Tensor, least: float) -> tuple[Tensor, Tensor]:
     """Which cells show an object of the last frame, and which cells belong to one: both bool `[B, C, H, W]`.
 
     Args:
-        probability: `[B, C, H, W]`, of each cell of the next frame being on.
+        moves: what decides.
         last_frame: uint8 `[B, C, H, W]` of 0 and 1.
-        share: `[B]`, uniform between 0 and 1.
-        excess: `[2, C]`, by which factor the odds of one object more are too high, and those of one less.
         least: places less likely than this are the main place's; so is an end that is less likely. What is more likely
             than one minus this is certain, and not corrected.
     """
+    probability, share, excess = moves
     had_object, share = last_frame > 0, share.view(1, -1, 1, 1, 1)
-    more, fewer = excess.view(2, 1, -1, 1, 1)
+    more, fewer = excess.exp().view(2, 1, -1, 1, 1)
     is_owned = torch.zeros_like(had_object)
     of_cells = []
     for row, column in OFFSETS:

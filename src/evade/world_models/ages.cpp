@@ -1,6 +1,7 @@
 // How many steps ago something changed in each channel of binary frames: see ages.py.
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace {

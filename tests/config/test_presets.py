@@ -88,6 +88,14 @@ def test_the_sticky_protocol_differs_in_nothing_but_sticky_actions():
     ]
 
 
+def test_the_bits_replace_nothing_but_the_world_model():
+    config = build_config("minatar-bits", "evade")
+    plain = build_config("minatar", "evade")
+    assert isinstance(config.world_model, StochasticDiscreteConfig)
+    assert config.world_model.bits.count == 8
+    assert dataclasses.replace(config, preset="minatar", world_model=plain.world_model) == plain
+
+
 def test_the_fingerprint_is_of_what_can_change_learning():
     config = build_config("smoke", "evade")
     assert fingerprint(config) == fingerprint(build_config("smoke", "evade"))

@@ -90,8 +90,6 @@ def _atari_laptop(game: str) -> RunConfig:
     )
 
 
-_GRID_REWARD = RewardPathConfig(estimate="expected", prior_scale=0.3, prior_optimism=0.5)
-
 _GRID_NETWORK: dict[str, Any] = {
     "hidden_size": 16,
     "depth": 2,
@@ -101,6 +99,7 @@ _GRID_NETWORK: dict[str, Any] = {
     "keeps_objects": True,
     "predicts_end": True,
     "corrects_rates": True,
+    "reward": RewardPathConfig(estimate="expected", prior_scale=0.3, prior_optimism=0.5, prior_budget=0.05),
     "fit": FitConfig(
         dropout=0.0,
         middle_dropout=0.0,
@@ -111,35 +110,29 @@ _GRID_NETWORK: dict[str, Any] = {
         warmup_updates=100,
         head_decay=640.0,
     ),
+    "seen_frames": 6,
+    "clocks": True,
+    "counts": True,
+    "lines": True,
+    "flips": True,
+    "one_place": True,
+    "local_heads": True,
 }
-"""What both world models of small grids share."""
+"""What both world models of small grids share (docs/decisions/0008-the-minatar-preset.md,
+0012-chance-and-timers.md, 0013-local-heads.md, 0015-what-a-dream-may-promise.md, 0021-counts-and-lines.md and
+0024-one-place-for-each-object.md)."""
 
-GRID_MODEL = DeterministicConfig(
-    **_GRID_NETWORK,
-    reward=replace(_GRID_REWARD, prior_budget=0.05),
-    seen_frames=6,
-    clocks=True,
-    counts=True,
-    lines=True,
-    surprises=True,
-    flips=True,
-    one_place=True,
-    local_heads=True,
-)
-"""The world model of small grids of objects (docs/decisions/0008-the-minatar-preset.md,
-docs/decisions/0012-chance-and-timers.md, 0013-local-heads.md, 0015-what-a-dream-may-promise.md,
-0021-counts-and-lines.md and 0024-one-place-for-each-object.md)."""
+GRID_MODEL = DeterministicConfig(**_GRID_NETWORK, surprises=True)
+"""The world model of small grids of objects."""
 
 GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
     **_GRID_NETWORK,
-    reward=_GRID_REWARD,
-    pools_max=True,
     memory_channels=0,
     bits=BitsConfig(
         count=8,
         predictor_size=32,
-        posterior_filters=(16, 32),
-        posterior_heads=2,
+        sees_changes=True,
+        posterior_filters=(32, 32),
         centred=True,
         noise=0.0,
         flipped_share=0.0,
@@ -149,7 +142,7 @@ GRID_STOCHASTIC_MODEL = StochasticDiscreteConfig(
         use_warmup_updates=250,
     ),
 )
-"""The same size with eight bits, one symbol, for what chance decides (docs/understand/world_models.md)."""
+"""The same with eight bits, one symbol, in place of surprises (docs/decisions/0025-bits-on-grids.md)."""
 
 GRID_POLICY = ActorCriticConfig(filters=(32,), num_frames=1, kernel_size=3, stride=2, hidden_size=128)
 """The policy on small grids. In float32: bfloat16 would save a third of PPO's time on a processor with bfloat16
@@ -233,6 +226,7 @@ def _for_pictures(model: DeterministicConfig) -> DeterministicConfig:
         local_heads=False,
         pools_max=True,
         reward=replace(model.reward, prior_scale=0.0),
+        fit=replace(model.fit, head_decay=0.0),
     )
 
 

@@ -1,6 +1,6 @@
 """Settings of the stochastic discrete model's bits. No torch here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evade.checks import (
     at_least_one,
@@ -10,6 +10,7 @@ from evade.checks import (
     require,
     require_fields,
 )
+from evade.kinds import ADDED_LATER
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,17 @@ class BitsConfig:
     predictor_size: int = 128
     """Units of the LSTM. T2T SimPLe: 128 (`latent_predictor_state_size`)."""
     posterior_filters: tuple[int, int] = (128, 512)
-    """Filters of the posterior's two 8x8 convolutions of stride 4. T2T SimPLe: 128 and 512."""
+    """Filters of the posterior's two convolutions. T2T SimPLe: 128 and 512, both 8x8 of stride 4."""
     posterior_heads: int = 4
     """Attention heads that pool each of the two maps. T2T SimPLe: 4."""
     centred: bool = False
     """While fitting, subtract the batch's mean from the posterior's logits and divide by their standard deviation, so
     that each bit is 1 in about half of the examples. T2T SimPLe: no. Ours on grids: without it all bits became constant
     within 300 updates, because an object is one cell of a hundred and hardly moves the pooled maps."""
+    sees_changes: bool = field(default=False, metadata=ADDED_LATER)
+    """The posterior sees what appears and what vanishes, cell by cell, and pools by the maximum: 3x3 and 1x1
+    convolutions at full resolution, of `posterior_filters` channels. T2T SimPLe: no. Ours on grids: its convolutions of
+    stride 4 and its means hardly saw an object (docs/decisions/0025-bits-on-grids.md)."""
     temperature: float = 1.0
     """Of the symbols that dreams sample; 0 takes the most likely one. T2T SimPLe: 1
     (`latent_predictor_temperature`)."""

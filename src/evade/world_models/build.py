@@ -11,7 +11,8 @@ from evade.interfaces import Fitter, WorldModel
 from evade.kinds import find_builder
 from evade.optimisers import Adafactor, TensorFlowAdam, warmup_constant, warmup_rsqrt
 from evade.world_models.deterministic import DeterministicWorldModel
-from evade.world_models.fit import DecayingFitter, GradientFitter, SequenceGradientFitter
+from evade.world_models.fit import GradientFitter, KernelPrior, SequenceGradientFitter
+from evade.world_models.grid_network import GridNetwork
 from evade.world_models.settings import DeterministicConfig, FitConfig, StochasticDiscreteConfig, WorldModelConfig
 from evade.world_models.stochastic import StochasticDiscreteWorldModel
 
@@ -66,16 +67,7 @@ def build_deterministic_fitter(
     config: DeterministicConfig, model: DeterministicWorldModel
 ) -> GradientFitter[DeterministicWorldModel]:
     """A fitter with T2T SimPLe's Adafactor and its learning-rate schedule, or with Adam."""
-    fit, heads = config.fit, model.local_heads
-    if heads is None or fit.head_decay == 0:
-        return GradientFitter(model, _build_optimiser(fit, model), fit.max_gradient_norm)
-    return DecayingFitter(
-        model,
-        _build_optimiser(fit, model, heads.kernels()),
-        fit.max_gradient_norm,
-        decay=fit.head_decay,
-        num_transitions=heads.num_transitions,
-    )
+    return GradientFitter(model, *_descent(config.fit, model))
 
 
 def build_stochastic_discrete(
@@ -89,8 +81,8 @@ def build_stochastic_discrete(
 def build_stochastic_discrete_fitter(
     config: StochasticDiscreteConfig, model: StochasticDiscreteWorldModel
 ) -> SequenceGradientFitter[StochasticDiscreteWorldModel]:
-    """A fitter to sequences, with T2T SimPLe's Adafactor and its learning-rate schedule."""
-    return SequenceGradientFitter(model, _build_optimiser(config.fit, model), config.fit.max_gradient_norm)
+    """A fitter to sequences; otherwise as `build_deterministic_fitter`."""
+    return SequenceGradientFitter(model, *_descent(config.fit, model))
 
 
 def _sizes(game: GameSpec) -> dict[str, Any]:
@@ -102,6 +94,15 @@ def _sizes(game: GameSpec) -> dict[str, Any]:
         "num_reward_classes": game.num_reward_classes,
         "frame_size": (game.height, game.width),
     }
+
+
+def _descent(fit: FitConfig, model: GridNetwork) -> tuple[torch.optim.Optimizer, float, KernelPrior | None]:
+    """What a `GradientFitter` needs beside the model: the optimiser, the largest norm and the prior on kernels."""
+    heads = model.local_heads
+    if heads is None or fit.head_decay == 0:
+        return _build_optimiser(fit, model), fit.max_gradient_norm, None
+    prior = KernelPrior(fit.head_decay, heads.num_transitions)
+    return _build_optimiser(fit, model, heads.kernels()), fit.max_gradient_norm, prior
 
 
 def _build_optimiser(fit: FitConfig, model: nn.Module, decayed: Sequence[nn.Parameter] = ()) -> torch.optim.Optimizer:

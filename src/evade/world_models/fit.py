@@ -1,6 +1,6 @@
 """Fitting by gradient: one optimiser update on the loss of a batch, of single transitions or of sequences."""
 
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,19 @@ class HasLoss(Protocol):
 Model = TypeVar("Model", bound=HasLoss)
 
 
+class KernelPrior(NamedTuple):
+    """A prior on some kernels, whose weight falls as the data grow.
+
+    The mean loss of N transitions plus the negative log of a Gaussian prior over N: so the decay is divided by N. The
+    optimiser has a `decay` in the groups of these kernels.
+    """
+
+    decay: float
+    """Of one transition."""
+    num_transitions: Tensor
+    """int64 scalar, a buffer of the model: N."""
+
+
 class GradientFitter(SavedOptimiser, Generic[Model]):
     """Fits a world model by gradient.
 
@@ -30,11 +43,18 @@ class GradientFitter(SavedOptimiser, Generic[Model]):
         model: fitted in place.
         optimiser: of its parameters.
         max_gradient_norm: gradients are clipped to this global norm.
+        prior: on kernels that decay.
     """
 
-    def __init__(self, model: Model, optimiser: torch.optim.Optimizer, max_gradient_norm: float) -> None:
+    def __init__(
+        self,
+        model: Model,
+        optimiser: torch.optim.Optimizer,
+        max_gradient_norm: float,
+        prior: KernelPrior | None = None,
+    ) -> None:
         super().__init__(optimiser)
-        self.model, self.max_gradient_norm = model, max_gradient_norm
+        self.model, self.max_gradient_norm, self._prior = model, max_gradient_norm, prior
 
     def update(self, batch: Transitions) -> dict[str, Tensor]:
         """Make one optimiser update on a batch.
@@ -45,40 +65,13 @@ class GradientFitter(SavedOptimiser, Generic[Model]):
         return self._descend(self.model.compute_loss(batch))
 
     def _descend(self, loss: Loss) -> dict[str, Tensor]:
+        if self._prior is not None:
+            decay = self._prior.decay / max(1, int(self._prior.num_transitions))
+            for group in self.optimiser.param_groups:
+                if "decay" in group:
+                    group["decay"] = decay
         gradient_norm = update(self.optimiser, loss.total, self.max_gradient_norm)
         return loss.metrics | {"gradient_norm": gradient_norm}
-
-
-class DecayingFitter(GradientFitter[Model]):
-    """Fits a world model by gradient with a prior on some kernels, whose weight falls as the data grow.
-
-    The mean loss of N transitions plus the negative log of a Gaussian prior over N: so the decay is divided by N.
-
-    Args:
-        model: fitted in place.
-        optimiser: with a `decay` in the groups of these kernels.
-        max_gradient_norm: gradients are clipped to this global norm.
-        decay: of one transition.
-        num_transitions: int64 scalar, a buffer of the model: N.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        optimiser: torch.optim.Optimizer,
-        max_gradient_norm: float,
-        *,
-        decay: float,
-        num_transitions: Tensor,
-    ) -> None:
-        super().__init__(model, optimiser, max_gradient_norm)
-        self._decay, self._num_transitions = decay, num_transitions
-
-    def _descend(self, loss: Loss) -> dict[str, Tensor]:
-        for group in self.optimiser.param_groups:
-            if "decay" in group:
-                group["decay"] = self._decay / max(1, int(self._num_transitions))
-        return super()._descend(loss)
 
 
 class HasSequenceLoss(HasLoss, Protocol):

@@ -216,8 +216,8 @@ class FrameNetworkConfig(WorldModelConfig):
 
 
 @dataclass(frozen=True)
-class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
-    """SimPLe's deterministic next-frame and reward network, with EVaDE's reward path."""
+class GridNetworkConfig(FrameNetworkConfig):
+    """What both networks can have on grids of objects, where every cell of a channel is on or off."""
 
     seen_frames: int = field(default=0, metadata=ADDED_LATER)
     """The network sees the last N frames of an observation; 0 for all of them (T2T SimPLe). For use with `clocks`."""
@@ -234,10 +234,6 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
     """Only for binary cells: each cell also sees which channels have an object in its row, and in its column. T2T
     SimPLe: no. Ours on grids: what decides where a shot comes from may be far away
     (docs/decisions/0021-counts-and-lines.md)."""
-    surprises: bool = field(default=False, metadata=ADDED_LATER)
-    """Only for binary cells: at each step a dream shows what had appeared unpredicted in one of the last 4096 real
-    transitions, picked at random. T2T SimPLe: no (its stochastic model samples bits instead). Ours on grids: otherwise
-    nothing new ever appears in dreams (docs/decisions/0012-chance-and-timers.md)."""
     flips: bool = field(default=False, metadata=ADDED_LATER)
     """Only with `keeps_objects`: in dreams, cells take the less likely of their two values with its probability, all
     cells of a frame by the same random number. T2T SimPLe: no. Ours on grids: what moves by a timer that cannot be read
@@ -260,10 +256,22 @@ class DeterministicConfig(FrameNetworkConfig, kind="deterministic"):
         require(self.flips or not self.one_place, "world_model.one_place", self.one_place, rule)
         rule = "must be False without world_model.clocks and world_model.keeps_objects"
         require((self.clocks and self.keeps_objects) or not self.counts, "world_model.counts", self.counts, rule)
+        rule = "must be 0 without world_model.local_heads"
+        require(self.local_heads or self.fit.head_decay == 0, "world_model.fit.head_decay", self.fit.head_decay, rule)
 
 
 @dataclass(frozen=True)
-class StochasticDiscreteConfig(FrameNetworkConfig, kind="stochastic-discrete"):
+class DeterministicConfig(GridNetworkConfig, kind="deterministic"):
+    """SimPLe's deterministic next-frame and reward network, with EVaDE's reward path."""
+
+    surprises: bool = field(default=False, metadata=ADDED_LATER)
+    """Only for binary cells: at each step a dream shows what had appeared unpredicted in one of the last 4096 real
+    transitions, picked at random. T2T SimPLe: no (its stochastic model samples bits instead). Ours on grids: otherwise
+    nothing new ever appears in dreams (docs/decisions/0012-chance-and-timers.md)."""
+
+
+@dataclass(frozen=True)
+class StochasticDiscreteConfig(GridNetworkConfig, kind="stochastic-discrete"):
     """SimPLe's stochastic discrete network (`next_frame_basic_stochastic_discrete`), with EVaDE's reward path."""
 
     hidden_size: int = 96
@@ -304,3 +312,7 @@ class StochasticDiscreteConfig(FrameNetworkConfig, kind="stochastic-discrete"):
         require_fields(self, "world_model", "memory_channels", finite_not_negative, "must not be negative")
         require_fields(self, "world_model", "own_frames", is_share, "must lie between 0 and 1")
         require_fields(self, "world_model", "own_frames_warmup", at_least_one, "must be at least 1")
+        for name in ("seen_frames", "clocks", "lines"):
+            rule = "must not be set with world_model.memory_channels, which replaces the stack of frames"
+            value = getattr(self, name)
+            require(not value or self.memory_channels == 0, f"world_model.{name}", value, rule)

@@ -3,13 +3,14 @@
 import torch
 from torch import Tensor, nn
 
-from evade.checks import require
 from evade.records import Logits, Loss, Memory, Noise, Prediction, Sequences, Transitions
 from evade.world_models.bits import BitPosterior, BitPredictor, sign
 from evade.world_models.blocks import ActionEmbedding, ActionInjection, initialise
-from evade.world_models.frame_network import Encoded, FrameNetwork, Output
+from evade.world_models.change_posterior import ChangePosterior
+from evade.world_models.conversion import as_float
+from evade.world_models.frame_network import Encoded, Output
+from evade.world_models.grid_network import GridNetwork
 from evade.world_models.inputs import check_inputs
-from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.pixel_noise import add_pixel_noise
 from evade.world_models.rewards import reward_classes
 from evade.world_models.sequences import as_sequences
@@ -22,7 +23,7 @@ LEAST_SHARE = 0.01
 """Of every share that grows during a warm-up (T2T SimPLe)."""
 
 
-class StochasticDiscreteWorldModel(FrameNetwork):
+class StochasticDiscreteWorldModel(GridNetwork):
     """The deterministic model's U-net with bits at its bottleneck, which decide what chance decides in the game.
 
     A dream samples the bits, all at once for the whole frame, and then shows the most likely frame given them. The
@@ -39,7 +40,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         bottleneck_cells: cells of the map after the last down stage.
         lowest_reward: the reward of class 0.
         num_reward_classes: number of consecutive integer rewards from there on.
-        frame_size: rows and columns of a frame; only the event prior needs it.
+        frame_size: rows and columns of a frame; only `bits.sees_changes` and the event prior need it.
     """
 
     config: StochasticDiscreteConfig
@@ -61,27 +62,35 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         memory, size, bits = config.memory_channels, config.hidden_size, config.bits
         super().__init__(
             config,
-            in_channels=channels + memory if memory else num_frames * channels,
+            num_frames=num_frames,
+            in_channels=channels + memory if memory else (config.seen_frames or num_frames) * channels,
             channels=channels,
             levels=levels,
             num_actions=num_actions,
             lowest_reward=lowest_reward,
             num_reward_classes=num_reward_classes,
+            frame_size=frame_size,
         )
-        self.num_frames = num_frames
         self.target_action_embedding = ActionEmbedding(num_actions, size)
         self.bit_injection = ActionInjection(bits.count, self.bottleneck_channels)
         self.bit_predictor = BitPredictor(self.bottleneck_channels * bottleneck_cells, bits)
-        self.bit_posterior = BitPosterior(channels, size, bits)
+        self.bit_posterior = self._build_posterior(frame_size)
         self.memory_update = nn.Conv2d(memory + channels, 2 * memory, 3, padding=1) if memory else None
         for part in (self.bit_injection, self.bit_predictor, self.bit_posterior, self.memory_update):
             if part is not None:
                 initialise(part)
-        nn.init.normal_(self.bit_posterior.embedding.bias, std=0.01)
+        if isinstance(self.bit_posterior, BitPosterior):
+            nn.init.normal_(self.bit_posterior.embedding.bias, std=0.01)
         self.register_buffer("num_updates", torch.zeros((), dtype=torch.long))
         self._complete(frame_size)
-        rule = "must be 0 for this kind of world model, whose dreams do not carry it"
-        require(config.reward.prior_budget == 0, "world_model.reward.prior_budget", config.reward.prior_budget, rule)
+
+    def _build_posterior(self, frame_size: tuple[int, int] | None) -> BitPosterior | ChangePosterior:
+        bits = self.config.bits
+        self._require_binary("bits.sees_changes", bits.sees_changes)
+        if not bits.sees_changes:
+            return BitPosterior(self.channels, self.config.hidden_size, bits)
+        assert frame_size is not None, "a posterior of changes needs the size of frames"
+        return ChangePosterior(self.channels, frame_size, bits)
 
     def forward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Logits:
         """Logits of the next step under the bits that `noise` chooses; arguments as in `predict`."""
@@ -92,22 +101,24 @@ class StochasticDiscreteWorldModel(FrameNetwork):
 
     @torch.no_grad()
     def initial_memory(self, observation: Tensor) -> Memory:
-        """The state after all but the last frame of an observation, from zero; `()` without memory."""
+        """The state after all but the last frame of an observation, from zero; then what the grid's parts carry."""
+        more = super().initial_memory(observation)
         if self.memory_update is None:
-            return ()
-        check_inputs(observation, observation[:, 0, 0, 0, 0], None, self.channels)
+            return more
+        self._check(observation, observation[:, 0, 0, 0, 0])
         with self._autocast(observation):
             state = self._no_state(observation[:, 0])
             for frame in observation[:, :-1].unbind(1):
                 state = self._update_state(state, self.standardise(frame.float()))
-        return (state,)
+        return (state, *more)
 
     def sample_noise(self, batch_size: int, generator: torch.Generator | None) -> Noise:
-        """A uniform random number for each symbol, `[B, S]`; `()` at temperature 0."""
+        """A uniform random number for each symbol, `[B, S]` (none at temperature 0), and with `flips` two, `[B, 2]`."""
+        shares = self._sample_shares(batch_size, generator)
         if self.config.bits.temperature == 0:
-            return ()
+            return shares
         shape = (batch_size, self.bit_predictor.num_symbols)
-        return (torch.rand(shape, generator=generator, device=self.num_updates.device),)
+        return (torch.rand(shape, generator=generator, device=self.num_updates.device), *shares)
 
     @torch.no_grad()
     def predict(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Prediction:
@@ -121,9 +132,14 @@ class StochasticDiscreteWorldModel(FrameNetwork):
             memory: of the step before, or from `initial_memory`; `()` reads it from the observation's earlier frames.
             noise: from `sample_noise`; `()` for the most likely bits.
         """
+        self._check(observation, action)
+        memory = memory or self.initial_memory(observation)
         with self._autocast(observation):
-            output, new_memory = self._body(observation, action, memory, noise)
-        return self._decide(output, observation, action, new_memory)
+            output, new_state = self._body(observation, action, memory, noise)
+        share = noise[-1] if noise and self.config.flips else None
+        left = self._budget_left(memory)
+        prediction = self._decide(output, observation, action, new_state, share, left)
+        return self._advance_clocks(prediction, memory, observation)
 
     @torch.no_grad()
     def expected_reward(self, observation: Tensor, action: Tensor, memory: Memory = (), noise: Noise = ()) -> Tensor:
@@ -139,35 +155,34 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         """The bits of a step, -1 or 1, `[B, n]`, and the logits of their symbols, `[B, S, values]`."""
         with self._autocast(observation):
             encoded, *_ = self._enter(observation, action, memory)
-            return self.bit_predictor.sample(encoded.bottleneck, noise[0] if noise else None)
+            return self.bit_predictor.sample(encoded.bottleneck, self._symbol_noise(noise))
+
+    def _symbol_noise(self, noise: Noise) -> Tensor | None:
+        return noise[0] if noise and self.config.bits.temperature > 0 else None
 
     def _body(self, observation: Tensor, action: Tensor, memory: Memory, noise: Noise) -> tuple[Output, Memory]:
         encoded, frame, state = self._enter(observation, action, memory)
-        bits, _ = self.bit_predictor.sample(encoded.bottleneck, noise[0] if noise else None)
-        output = self._decode(encoded._replace(bottleneck=self.bit_injection(encoded.bottleneck, bits)))
+        bits, _ = self.bit_predictor.sample(encoded.bottleneck, self._symbol_noise(noise))
+        with_bits = encoded._replace(bottleneck=self.bit_injection(encoded.bottleneck, bits))
+        output = self._finish(with_bits, observation)
         return output, () if state is None else (self._update_state(state, frame),)
 
     def _enter(self, observation: Tensor, action: Tensor, memory: Memory) -> tuple[Encoded, Tensor, Tensor | None]:
         """The bottleneck before the bits, the last frame, standardised, and the state before it."""
-        check_inputs(observation, action, self.num_frames if self.memory_update is None else None, self.channels)
+        self._check(observation, action)
         state = None
         if self.memory_update is not None:
-            (state,) = memory or self.initial_memory(observation)
-        stacked = self._standardised(observation)
-        return (
-            self._encode(self._embed(_join(stacked, state)), self.action_embedding(action)),
-            self._last(stacked),
-            state,
-        )
+            state = (memory or self.initial_memory(observation))[0]
+        frame: Tensor = self.standardise(as_float(observation[:, -1]))
+        first = self._first_map(observation, frame, state, memory)
+        return self._encode(first, self.action_embedding(action)), frame, state
 
-    def _standardised(self, observation: Tensor) -> Tensor:
-        """What the network sees of an observation, `[B, frames * C, H, W]`: with memory, only the last frame."""
-        seen = observation if self.memory_update is None else observation[:, -1:]
-        standardised: Tensor = self.standardise(seen.flatten(1, 2).float())
-        return standardised
+    def _check(self, observation: Tensor, action: Tensor) -> None:
+        check_inputs(observation, action, self.num_frames if self.memory_update is None else None, self.channels)
 
-    def _last(self, stacked: Tensor) -> Tensor:
-        return stacked[:, -self.channels :]
+    def _first_map(self, observation: Tensor, frame: Tensor, state: Tensor | None, memory: Memory = ()) -> Tensor:
+        """Of the last frame, standardised, and the state, or of the stack of frames where there is no state."""
+        return self._look(observation, memory) if state is None else self._embed(torch.cat([frame, state], 1))
 
     def _no_state(self, frame: Tensor) -> Tensor:
         batch, _, height, width = frame.shape
@@ -192,7 +207,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         observation's own later frames (only with memory), and of the bits' mean cross-entropy. In training mode the
         bits are the posterior's, mixed with predicted ones; otherwise they are sampled and their loss is 0.
         """
-        num_inputs, cutoff = self.num_frames, self.config.fit.loss_cutoff
+        num_inputs = self.num_frames
         rewards = batch.reward[:, num_inputs - 1 :]
         reward_class = reward_classes(rewards, self.lowest_reward, self.num_reward_classes)
         fed = list(batch.frame[:, :num_inputs].unbind(1))
@@ -205,7 +220,7 @@ class StochasticDiscreteWorldModel(FrameNetwork):
             next_frame = batch.frame[:, step + 1]
             with self._autocast(observation):
                 output, state, bit_loss = self._fit_step(observation, state, table(batch.action[:, step]), next_frame)
-            frame_loss = compute_pixel_loss(output.features, self.frame_head, next_frame, cutoff)
+            frame_loss = self._frame_loss(output, next_frame)
             bit_losses.append(bit_loss)
             if step >= num_inputs - 1:
                 outputs.append(output)
@@ -240,15 +255,14 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         """
         if self.training and self.config.fit.pixel_noise > 0:
             observation = add_pixel_noise(observation, self.config.fit.pixel_noise)
-        stacked = self._standardised(observation)
-        frame = self._last(stacked)
-        encoded = self._encode(self._embed(_join(stacked, state)), action)
+        frame = self.standardise(as_float(observation[:, -1]))
+        encoded = self._encode(self._first_map(observation, frame, state), action)
         layer = encoded.bottleneck
-        bits, is_used, bit_loss = self._fit_bits(layer, frame, self.standardise(next_frame.float()), action)
+        bits, is_used, bit_loss = self._fit_bits(layer, frame, self.standardise(as_float(next_frame)), action)
         with_bits = self.bit_injection(layer, bits)
         mixed = torch.where(is_used[:, None, None, None], with_bits, layer)
         new_state = None if state is None else self._update_state(state, frame)
-        return self._decode(encoded._replace(bottleneck=mixed)), new_state, bit_loss
+        return self._finish(encoded._replace(bottleneck=mixed), observation), new_state, bit_loss
 
     def _fit_bits(
         self, layer: Tensor, frame: Tensor, next_frame: Tensor, action: Tensor
@@ -302,8 +316,4 @@ class StochasticDiscreteWorldModel(FrameNetwork):
         return LEAST_SHARE + (1 - LEAST_SHARE) * (self.num_updates / warmup).clamp_max(1.0)
 
     def _global_noise(self, batch_size: int) -> Tensor | None:
-        return next(iter(self.sample_noise(batch_size, None)), None)
-
-
-def _join(stacked: Tensor, state: Tensor | None) -> Tensor:
-    return stacked if state is None else torch.cat([stacked, state], 1)
+        return self._symbol_noise(self.sample_noise(batch_size, None))

@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from evade.config.presets import GRID_STOCHASTIC_MODEL
-from evade.errors import ConfigError
 from evade.game_spec import GameSpec
 from evade.layers import draw, use_mean
 from evade.vocabulary.variants import EVADE
@@ -81,9 +79,3 @@ def test_the_budget_does_not_change_what_draws_expect_of_a_single_step():
         draw(model, torch.Generator().manual_seed(3))
         expected.append(model.expected_reward(starts(), ACTION, model.initial_memory(starts())))
     assert torch.equal(*expected)
-
-
-def test_a_model_that_cannot_carry_a_budget_refuses_it():
-    config = replace(GRID_STOCHASTIC_MODEL, reward=replace(GRID_STOCHASTIC_MODEL.reward, prior_budget=0.05))
-    with pytest.raises(ConfigError, match=r"prior_budget = 0\.05: must be 0"):
-        build_world_model(config, GAME, NUM_FRAMES)

@@ -5,7 +5,7 @@ from episodes import build, write
 from evade.errors import ConfigError
 from evade.game_spec import GameSpec
 from evade.replay.chunk import Chunk
-from evade.replay.events import Kinds, sort_changes
+from evade.replay.events import EventIndex, sort_changes
 from evade.replay.settings import ReplayConfig
 from evade.replay.store import Replay
 
@@ -34,12 +34,12 @@ def test_changes_of_all_steps_of_a_sequence_count():
     assert found[0, -1].tolist() == [True]
 
 
-def test_kinds_are_equally_likely_and_so_are_the_transitions_of_each():
-    kinds = Kinds()
-    assert not kinds
-    kinds.add(torch.arange(10), {"rare": torch.arange(10) == 7, "common": torch.arange(10) < 4})
-    kinds.add(torch.tensor([20]), {"rare": torch.tensor([True]), "never": torch.tensor([False])})
-    sampled = kinds.sample(16_000, torch.Generator().manual_seed(0))
+def test_events_are_equally_likely_and_so_are_the_transitions_of_each():
+    events = EventIndex()
+    assert not events
+    events.add(torch.arange(10), {"rare": torch.arange(10) == 7, "common": torch.arange(10) < 4})
+    events.add(torch.tensor([20]), {"rare": torch.tensor([True]), "never": torch.tensor([False])})
+    sampled = events.sample(16_000, torch.Generator().manual_seed(0))
     values, counts = sampled.unique(return_counts=True)
     assert values.tolist() == [0, 1, 2, 3, 7, 20]
     expected = torch.tensor([2000.0] * 4 + [4000.0] * 2)
@@ -70,7 +70,7 @@ def sample_batches(replay, count):
 
 @pytest.mark.parametrize(("changes_share", "num_slots"), [(0.25, 2), (0.0625, 1), (0.0, 0)])
 def test_a_batch_has_room_for_each_kind_of_rare_change(tmp_path, changes_share, num_slots):
-    """The switch has two kinds, each rarer than once per batch of 16; the lamp changes in every step."""
+    """The switch has two events, each rarer than once per batch of 16; the lamp changes in every step."""
     reward, goes_on = sample_batches(switch_replay(tmp_path, batch_size=16, changes_share=changes_share), 2000)
     rare = goes_on | (reward > 0)
     assert rare[:, :num_slots].all()

@@ -1,4 +1,4 @@
-"""Kinds of eventful transitions, each of which is sampled equally often, however rare it is.
+"""Where events happened: rewards, ends and changes, each of which is sampled equally often, however rare it is.
 
 A reward seen once would hardly ever be sampled among thousands of ends, and a door that opened 25 times in a hundred
 thousand steps hardly ever at all (docs/decisions/0020-rare-changes.md).
@@ -38,8 +38,8 @@ def sort_changes(frames: Tensor) -> dict[Hashable, Tensor]:
     }
 
 
-class Kinds:
-    """Transitions by kind; one may be of several kinds, or of none."""
+class EventIndex:
+    """From events to the transitions in which they happened; several may happen in one transition, or none."""
 
     def __init__(self) -> None:
         self._windows: dict[Hashable, Tensor] = {}
@@ -52,32 +52,32 @@ class Kinds:
 
         Args:
             windows: int64 `[N]`.
-            found: which of them are of each kind, bool `[N]`.
+            found: in which of them each event happened, bool `[N]`.
         """
-        for kind, is_kind in found.items():
-            if is_kind.any():
-                known = self._windows.get(kind, torch.empty(0, dtype=torch.long))
-                self._windows[kind] = torch.cat([known, windows[is_kind]])
+        for event, happened in found.items():
+            if happened.any():
+                known = self._windows.get(event, torch.empty(0, dtype=torch.long))
+                self._windows[event] = torch.cat([known, windows[happened]])
 
     def rarer_than(self, count: float) -> Self:
-        """The kinds with fewer transitions than this."""
+        """The events with fewer transitions than this."""
         rare = type(self)()
-        rare._windows = {kind: windows for kind, windows in self._windows.items() if len(windows) < count}
+        rare._windows = {event: windows for event, windows in self._windows.items() if len(windows) < count}
         return rare
 
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
-        """Sample kinds uniformly and a transition of each, with replacement: int64 `[count]`. There must be some."""
-        kind = torch.randint(len(self._windows), (count,), generator=generator)
+        """Sample events uniformly and a transition of each, with replacement: int64 `[count]`. There must be some."""
+        event = torch.randint(len(self._windows), (count,), generator=generator)
         share = torch.rand(count, generator=generator, dtype=torch.float64)
         at = torch.empty(count, dtype=torch.long)
         for number, windows in enumerate(self._windows.values()):
-            at = torch.where(kind == number, windows[(share * len(windows)).long()], at)
+            at = torch.where(event == number, windows[(share * len(windows)).long()], at)
         return at
 
-    def mask(self, kind: Hashable, windows: Tensor) -> Tensor:
-        """Which of some transitions, int64 `[N]`, are of a kind: bool `[N]`."""
-        return torch.isin(windows, self._windows.get(kind, torch.empty(0, dtype=torch.long)))
+    def mask(self, event: Hashable, windows: Tensor) -> Tensor:
+        """In which of some transitions, int64 `[N]`, an event happened: bool `[N]`."""
+        return torch.isin(windows, self._windows.get(event, torch.empty(0, dtype=torch.long)))
 
     def masks(self, windows: Tensor) -> list[Tensor]:
-        """Which of some transitions, int64 `[N]`, are of each kind: bool `[N]` each."""
-        return [self.mask(kind, windows) for kind in self._windows]
+        """In which of some transitions, int64 `[N]`, each event happened: bool `[N]` each."""
+        return [self.mask(event, windows) for event in self._windows]

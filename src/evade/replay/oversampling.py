@@ -21,16 +21,16 @@ def measure_excess(
         ends: bool `[W]`.
         changes: bool `[W, N]`, which of them happen in each transition.
         classes: `[R]`, all rewards.
-        parts: of each batch, as its share and which transitions are of each kind, bool `[W]` each; kinds are equally
-            likely. A part without kinds, and the rest, is sampled uniformly.
+        parts: of each batch, as its share and in which transitions each event happened, bool `[W]` each; events are
+            equally likely. A part without events, and the rest, is sampled uniformly.
     """
     if len(reward) == 0:
         return torch.zeros(len(classes)), torch.zeros(()), torch.zeros(changes.shape[1])
     happened = torch.cat([reward.unsqueeze(1) == classes, ends.unsqueeze(1), changes], 1).double()
     happens = sampled = happened.mean(0)
-    for share, kinds in parts:
-        if kinds:
-            sampled = sampled + share * (torch.stack([happened[kind].mean(0) for kind in kinds]).mean(0) - happens)
+    for share, events in parts:
+        if events:
+            sampled = sampled + share * (torch.stack([happened[event].mean(0) for event in events]).mean(0) - happens)
     count, never = len(classes), happens == 0
     of_rewards = (sampled / happens).log()[:count].masked_fill(never[:count], NEVER_SEEN)
     of_others = (sampled.logit() - happens.logit())[count:].nan_to_num(posinf=0.0, neginf=0.0)

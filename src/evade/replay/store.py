@@ -20,7 +20,7 @@ from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.chunk_record import ChunkRecord, chunk_name, read_records
 from evade.replay.distinct import DistinctFrames
-from evade.replay.events import Kinds, sort_changes, sort_outcomes
+from evade.replay.events import EventIndex, sort_changes, sort_outcomes
 from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
 from evade.replay.single_objects import SingleObjects
@@ -61,7 +61,7 @@ class Replay:
         self._rest = Chunk(*(torch.empty(0),) * 6)
         self._first = torch.empty(0, dtype=torch.long)
         self._fit_windows = torch.empty(0, dtype=torch.long)
-        self._outcomes, self._changes = Kinds(), Kinds()
+        self._outcomes, self._changes = EventIndex(), EventIndex()
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
         self._newest_windows = torch.empty(0, dtype=torch.long)
@@ -133,7 +133,7 @@ class Replay:
         """
         restricted = copy(self)
         restricted._fit_windows, restricted._distinct = windows, DistinctFrames()
-        restricted._outcomes, restricted._changes = Kinds(), Kinds()
+        restricted._outcomes, restricted._changes = EventIndex(), EventIndex()
         restricted._outcomes.add(eventful, restricted._sort_outcomes(eventful))
         restricted._add_changes(windows)
         return restricted
@@ -143,9 +143,9 @@ class Replay:
         windows, channels = self._fit_windows, self._game.channels
         classes = torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
-        parts = [(count / self.config.batch_size, kinds.masks(windows)) for count, kinds in self._eventful_parts()]
-        kinds = [self._changes.mask((channel, sign), windows) for sign in (1, -1) for channel in range(channels)]
-        of_rewards, of_ends, of_changes = measure_excess(reward, ends, torch.stack(kinds, 1), classes, parts)
+        parts = [(count / self.config.batch_size, events.masks(windows)) for count, events in self._eventful_parts()]
+        changes = [self._changes.mask((channel, sign), windows) for sign in (1, -1) for channel in range(channels)]
+        of_rewards, of_ends, of_changes = measure_excess(reward, ends, torch.stack(changes, 1), classes, parts)
         groups = self._single_objects.find_groups()
         return Statistics(groups, of_rewards, of_ends, of_changes.view(2, channels), len(windows))
 
@@ -216,7 +216,7 @@ class Replay:
         """A batch to fit, on the CPU.
 
         First come eventful transitions (`eventful_share`), in which each reward, and an end without one, is equally
-        likely; then rare changes (up to `changes_share`), each kind equally likely. In the last `distinct_share` each
+        likely; then rare changes (up to `changes_share`), each equally likely. In the last `distinct_share` each
         distinct frame and action is equally likely. The others are uniform.
         """
         return self.gather(self._sample_batch(generator))
@@ -224,8 +224,8 @@ class Replay:
     def _sample_batch(self, generator: torch.Generator) -> Tensor:
         at = self._sample_windows(self.config.batch_size, generator)
         begin = 0
-        for count, kinds in self._eventful_parts():
-            at[begin : begin + count] = kinds.sample(count, generator)
+        for count, events in self._eventful_parts():
+            at[begin : begin + count] = events.sample(count, generator)
             begin += count
         num_distinct = round(self.config.batch_size * self.config.distinct_share)
         if num_distinct:
@@ -234,8 +234,8 @@ class Replay:
             at[-num_distinct:] = groups.sample(num_distinct, generator)
         return at
 
-    def _eventful_parts(self) -> list[tuple[int, Kinds]]:
-        """How many transitions of a batch are sampled from which kinds."""
+    def _eventful_parts(self) -> list[tuple[int, EventIndex]]:
+        """How many transitions of a batch are sampled from which events."""
         size = self.config.batch_size
         num_outcomes = round(size * self.config.eventful_share) if self._outcomes else 0
         rare = self._changes.rarer_than(len(self._fit_windows) / size)

@@ -52,16 +52,30 @@ def test_the_game_is_minatars_own(game, minimal):
     for _ in range(3000):
         action = rng.integers(len(actions))
         frame, reward, terminated, truncated, _ = env.step(action)
-        expected_reward, expected_end = original.act(actions[action])
+        expected_reward, is_over = original.act(actions[action])
         np.testing.assert_array_equal(frame, original.state().transpose(2, 0, 1))
-        assert (reward, terminated, truncated) == (expected_reward, expected_end, False)
-        if terminated:
+        assert (reward, terminated or truncated) == (expected_reward, is_over)
+        if is_over:
             num_ends += 1
             frame, _ = env.reset()
             original.last_action = 0
             original.reset()
             np.testing.assert_array_equal(frame, original.state().transpose(2, 0, 1))
     assert num_ends >= 1
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_only_freeways_timer_truncates(game):
+    env = MinAtarGame(game)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    terminated = truncated = False
+    length = 0
+    while not (terminated or truncated):
+        *_, terminated, truncated, _ = env.step(rng.integers(env.action_space.n))
+        length += 1
+    assert truncated == (game == "freeway")
+    assert (length == 2501) == (game == "freeway")
 
 
 def trace(env, seed):

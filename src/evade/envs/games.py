@@ -14,7 +14,8 @@ from evade.envs.settings import EnvConfig
 from evade.errors import ImportRefused, UnknownGame
 
 PREPROCESSING_VERSION = 1
-"""Incremented whenever the same game, settings, seed and actions would give other frames, rewards or ends."""
+"""Incremented whenever the same game, settings, seed and actions would give other frames, rewards or lengths of games,
+so that scores cannot be compared."""
 
 OWN_NAMESPACE = "evade/"
 """How the Gymnasium ids begin that this package registers (`evade/__init__.py`)."""

@@ -25,6 +25,8 @@ from evade.errors import ActionError
 LEVELS = 2
 """Channels are binary: an object is in a cell or it is not."""
 
+TIMED = frozenset({"freeway"})
+"""Games that nothing but a timer ends, which no frame shows: they are truncated, as by a time limit."""
 
 ACTION_NAMES = {"n": "no-op", "l": "left", "u": "up", "r": "right", "d": "down", "f": "fire"}
 """By the letters of MinAtar's action map."""
@@ -33,7 +35,7 @@ ACTION_NAMES = {"n": "no-op", "l": "left", "u": "up", "r": "right", "d": "down",
 class MinAtarGame(gymnasium.Env[Frame, int]):
     """A MinAtar game: 10x10 cells with one binary channel per object type, uint8 `[C, 10, 10]`.
 
-    Action 0 is the no-op. Rewards are raw; episodes are never truncated here.
+    Action 0 is the no-op. Rewards are raw. Freeway, which only its timer ends, is truncated by it and never terminates.
 
     Args:
         game: `asterix`, `breakout`, `freeway`, `seaquest` or `space_invaders`.
@@ -70,6 +72,7 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
         self.action_space = spaces.Discrete(len(self._actions))  # type: ignore[assignment] # counts in int64
         self.render_mode = render_mode
         self._render_scale = render_scale
+        self._is_timed = game in TIMED
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Frame, dict[str, Any]]:
         """Begin an episode; a seed determines everything that follows. There are no options."""
@@ -86,8 +89,8 @@ class MinAtarGame(gymnasium.Env[Frame, int]):
         """Play one step of the game."""
         if not 0 <= action < len(self._actions):
             raise ActionError(f"Invalid action {action}: must be 0 to {len(self._actions) - 1} in this game.")
-        reward, terminated = self._game.act(self._actions[action])
-        return self._frame(), float(reward), bool(terminated), False, {}
+        reward, is_over = self._game.act(self._actions[action])
+        return self._frame(), float(reward), bool(is_over) and not self._is_timed, bool(is_over) and self._is_timed, {}
 
     def render(self) -> Frame | None:
         """The current frame as an RGB image, `render_scale` pixels per cell; None without a render mode."""

@@ -46,12 +46,12 @@ def test_a_game_of_minatar_is_cut_off_at_its_time_limit():
     assert steps[-1].episodes[0].length == 7
 
 
-def test_freeway_ends_by_itself_before_the_default_limit():
+def test_freeways_own_timer_comes_before_the_default_limit():
     env = make_env("minatar/freeway")
     env.reset()
     while not (step := env.step([0])).episodes:
         pass
-    assert step.terminated.item()
+    assert step.truncated.item()
     assert 2499 <= step.episodes[0].length <= 2501
 
 

@@ -415,4 +415,6 @@ def test_a_sequence_is_eventful_if_any_of_its_targets_is(tmp_path):
     windows = replay.fit_windows
     expected = [[at for at, found in enumerate(rewards) if (found == value).any()] for value in (-1, 1)]
     # No window has an end without a reward: the one that ends has rewards, too.
-    assert [windows[mask].tolist() for mask in replay._outcomes.masks(windows)] == expected
+    [(share, masks)] = replay._fitted.eventful_parts()
+    assert share == 0.5
+    assert [windows[mask].tolist() for mask in masks] == expected

@@ -19,8 +19,9 @@ from evade.guarded import read_regular
 from evade.records import Segments, Sequences, Statistics, Transitions
 from evade.replay.chunk import HEADER, Chunk, check_chunk, decode, encode, largest_chunk
 from evade.replay.chunk_record import ChunkRecord, chunk_name, read_records
-from evade.replay.distinct import DistinctFrames
-from evade.replay.events import EventIndex, sort_changes, sort_outcomes
+from evade.replay.distinct import DistinctFrames, DistinctGroups
+from evade.replay.events import sort_changes, sort_outcomes
+from evade.replay.fit_windows import FitWindows
 from evade.replay.oversampling import measure_excess
 from evade.replay.settings import ReplayConfig
 from evade.replay.single_objects import SingleObjects
@@ -60,8 +61,7 @@ class Replay:
         self._frames = torch.empty(shape, dtype=torch.uint8)
         self._rest = Chunk(*(torch.empty(0),) * 6)
         self._first = torch.empty(0, dtype=torch.long)
-        self._fit_windows = torch.empty(0, dtype=torch.long)
-        self._outcomes, self._changes = EventIndex(), EventIndex()
+        self._fitted = FitWindows(config)
         self._held_out = torch.empty(0, dtype=torch.long)
         self._starts: list[Tensor] = []
         self._newest_windows = torch.empty(0, dtype=torch.long)
@@ -122,7 +122,7 @@ class Replay:
     @property
     def fit_windows(self) -> Tensor:
         """The frames at which transitions begin that may be fitted to, int64 `[windows]`."""
-        return self._fit_windows
+        return self._fitted.places
 
     def restricted_to(self, windows: Tensor, eventful: Tensor) -> Self:
         """The same experience with other transitions to fit to, for experiments; nothing can be added to it.
@@ -132,19 +132,17 @@ class Replay:
             eventful: those of them that `eventful_share` samples from.
         """
         restricted = copy(self)
-        restricted._fit_windows, restricted._distinct = windows, DistinctFrames()
-        restricted._outcomes, restricted._changes = EventIndex(), EventIndex()
-        restricted._outcomes.add(eventful, restricted._sort_outcomes(eventful))
-        restricted._add_changes(windows)
+        restricted._fitted, restricted._distinct = FitWindows(self.config), DistinctFrames()
+        restricted._fitted.add(windows, self._sort_outcomes(eventful), self._sort_changes(windows), eventful)
         return restricted
 
     def statistics(self) -> Statistics:
         """Properties of all frames collected so far."""
-        windows, channels = self._fit_windows, self._game.channels
+        windows, channels = self.fit_windows, self._game.channels
         classes = torch.arange(self._game.num_reward_classes) + self._game.lowest_reward
         reward, ends = self._rest.reward[windows + 1], self._rest.terminated[windows + 1]
-        parts = [(count / self.config.batch_size, events.masks(windows)) for count, events in self._eventful_parts()]
-        changes = [self._changes.mask((channel, sign), windows) for sign in (1, -1) for channel in range(channels)]
+        changes = [self._fitted.find_changes((channel, sign)) for sign in (1, -1) for channel in range(channels)]
+        parts = self._fitted.eventful_parts()
         of_rewards, of_ends, of_changes = measure_excess(reward, ends, torch.stack(changes, 1), classes, parts)
         groups = self._single_objects.find_groups()
         return Statistics(groups, of_rewards, of_ends, of_changes.view(2, channels), len(windows))
@@ -175,9 +173,7 @@ class Replay:
         num_fitted = len(windows) - round(len(windows) * self.config.holdout)
         fitted = windows[:num_fitted]
         self._newest_windows = fitted
-        self._fit_windows = torch.cat([self._fit_windows, fitted])
-        self._outcomes.add(fitted, self._sort_outcomes(fitted))
-        self._add_changes(fitted)
+        self._fitted.add(fitted, self._sort_outcomes(fitted), self._sort_changes(fitted))
         self._held_out = torch.cat([self._held_out, windows[num_fitted:]])
         self._starts.append(begin + (has_past & ~chunk.terminated).nonzero().flatten())
         self.records.append(record)
@@ -187,10 +183,11 @@ class Replay:
         reached = windows.unsqueeze(1) + torch.arange(1, self.config.target_frames + 1)
         return sort_outcomes(self._rest.reward[reached], self._rest.terminated[reached])
 
-    def _add_changes(self, windows: Tensor) -> None:
-        if self.config.changes_share:
-            shown = windows.unsqueeze(1) + torch.arange(self.config.target_frames + 1)
-            self._changes.add(windows, sort_changes(self._frames[shown]))
+    def _sort_changes(self, windows: Tensor) -> dict[Hashable, Tensor]:
+        if not self.config.changes_share:
+            return {}
+        shown = windows.unsqueeze(1) + torch.arange(self.config.target_frames + 1)
+        return sort_changes(self._frames[shown])
 
     def observations(self, at: Tensor) -> Tensor:
         """The stacked frames that end at each index: int64 `[B]` to uint8 `[B, K, C, H, W]`."""
@@ -210,37 +207,20 @@ class Replay:
             generator: on the CPU.
             held_out: sample from the held-out share instead.
         """
-        return self.gather(self._sample_windows(count, generator, held_out=held_out))
+        windows = self._held_out if held_out else self.fit_windows
+        self._require_windows(windows)
+        return self.gather(windows[torch.randint(len(windows), (count,), generator=generator)])
 
     def batch(self, generator: torch.Generator) -> Transitions:
-        """A batch to fit, on the CPU.
-
-        First come eventful transitions (`eventful_share`), in which each reward, and an end without one, is equally
-        likely; then rare changes (up to `changes_share`), each equally likely. In the last `distinct_share` each
-        distinct frame and action is equally likely. The others are uniform.
-        """
+        """A batch to fit, on the CPU; which transitions it takes is said in `FitWindows.sample_batch`."""
         return self.gather(self._sample_batch(generator))
 
     def _sample_batch(self, generator: torch.Generator) -> Tensor:
-        at = self._sample_windows(self.config.batch_size, generator)
-        begin = 0
-        for count, events in self._eventful_parts():
-            at[begin : begin + count] = events.sample(count, generator)
-            begin += count
-        num_distinct = round(self.config.batch_size * self.config.distinct_share)
-        if num_distinct:
-            frames, windows = self._frames[: self.size], self._fit_windows
-            groups = self._distinct.group("windows", frames, windows, self._rest.action)
-            at[-num_distinct:] = groups.sample(num_distinct, generator)
-        return at
+        self._require_windows(self.fit_windows)
+        return self._fitted.sample_batch(generator, self._group_windows)
 
-    def _eventful_parts(self) -> list[tuple[int, EventIndex]]:
-        """How many transitions of a batch are sampled from which events."""
-        size = self.config.batch_size
-        num_outcomes = round(size * self.config.eventful_share) if self._outcomes else 0
-        rare = self._changes.rarer_than(len(self._fit_windows) / size)
-        num_changes = min(round(size * self.config.changes_share), len(rare))
-        return [part for part in ((num_outcomes, self._outcomes), (num_changes, rare)) if part[0]]
+    def _group_windows(self) -> DistinctGroups:
+        return self._distinct.group("windows", self._frames[: self.size], self.fit_windows, self._rest.action)
 
     def sequences(self, generator: torch.Generator) -> Sequences:
         """The same batch with the whole window of each transition, K + T frames, on the CPU."""
@@ -267,14 +247,12 @@ class Replay:
         for begin in range(0, len(self._newest_windows), batch_size):
             yield self.gather(self._newest_windows[begin : begin + batch_size])
 
-    def _sample_windows(self, count: int, generator: torch.Generator, *, held_out: bool = False) -> Tensor:
-        windows = self._held_out if held_out else self._fit_windows
+    def _require_windows(self, windows: Tensor) -> None:
         if len(windows) == 0:
             raise ReplayCorrupt(
                 f"No episode so far has {self.num_frames + self.config.target_frames} consecutive frames to fit: "
                 f"collect more steps, or use fewer frames (env.num_frames, replay.target_frames)."
             )
-        return windows[torch.randint(len(windows), (count,), generator=generator)]
 
     def gather(self, at: Tensor) -> Transitions:
         """The transitions that begin at some frames (of `fit_windows`), int64 `[B]`; on the CPU."""

@@ -1,11 +1,11 @@
-"""Small parts with known answers: a world model that is the game itself, and a policy that plays given actions."""
+"""Small parts with known answers: world models of games, and a policy that plays given actions."""
 
 import copy
 
 import torch
 from torch import nn
 
-from evade.records import PolicyOutput, Prediction
+from evade.records import PolicyOutput, Prediction, Segments
 
 
 class PerfectModel(nn.Module):
@@ -38,11 +38,51 @@ class PerfectModel(nn.Module):
     def feature_maps(self, observation, action):
         return {}
 
+    def observe_dreamt(self, batch):
+        pass
+
     def observe(self, batch):
         pass
 
     def use_statistics(self, statistics):
         pass
+
+
+class CountingModel:
+    """The game's only cell counts up by the action and pays what it shows; the game ends at 6.
+
+    From `wrong_from` on the model shows one more than the game would.
+    """
+
+    def __init__(self, wrong_from=100):
+        self.wrong_from = wrong_from
+
+    def initial_memory(self, observation):
+        return ()
+
+    def sample_noise(self, batch_size, generator):
+        return ()
+
+    def predict(self, observation, action, memory, noise):
+        frame = observation[:, -1] + action[:, None, None, None].to(torch.uint8)
+        value = frame.flatten(1)[:, 0]
+        shown = torch.where(value >= self.wrong_from, value + 1, value)
+        return Prediction(shown[:, None, None, None], value.float(), value == 6)
+
+
+def counting_segments(actions, start):
+    """What the counting game really does, from each start, under the same actions."""
+    values = torch.tensor(start, dtype=torch.uint8) + torch.tensor(actions).cumsum(0).unsqueeze(1).to(torch.uint8)
+    ended = (values >= 6).long().cumsum(0)
+    happened = ended <= 1
+    return Segments(
+        observation=torch.tensor(start, dtype=torch.uint8).view(-1, 1, 1, 1, 1),
+        action=torch.tensor(actions).unsqueeze(1).expand(-1, len(start)),
+        frame=values[..., None, None, None],
+        reward=values * happened.float(),
+        terminated=ended == 1,
+        happened=happened,
+    )
 
 
 class ScriptedPolicy(nn.Module):

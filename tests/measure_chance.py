@@ -42,7 +42,7 @@ def measure_dreams(run, replay):
     found = []
     for number in range(REPEATS):
         generator = torch.Generator().manual_seed(number)
-        segments = replay.newest_segments(STARTS, STEPS, generator)
+        segments = replay.segments(STARTS, STEPS, generator, newest=True)
         starts = segments.observation.repeat(2, 1, 1, 1, 1)
         env = DreamEnv(run.world_model, STARTS, lambda count, starts=starts: starts[:count], generator=generator)
         rollout = roll_out(run.policy, env, STEPS, generator)

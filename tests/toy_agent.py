@@ -103,6 +103,9 @@ class TableModel(nn.Module):
     def feature_maps(self, observation, action):
         return {}
 
+    def observe_dreamt(self, batch):
+        pass
+
     def observe(self, batch):
         self.observed = getattr(self, "observed", 0) + len(batch.action)
 

@@ -114,6 +114,14 @@ class WorldModel(Network, Protocol):
         """
         ...
 
+    def observe_dreamt(self, batch: Transitions) -> None:
+        """Take note of steps that this model has dreamt along the actions of real games, after `observe`.
+
+        What they show beside the game is the model's own error: for a posterior that would take it for unknown; others
+        ignore it.
+        """
+        ...
+
     def use_statistics(self, statistics: Statistics) -> None:
         """Take note of what holds in all experience so far; called before each fit."""
         ...

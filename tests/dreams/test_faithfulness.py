@@ -2,50 +2,13 @@ import pytest
 import torch
 
 from evade.dreams.faithfulness import measure_faithfulness
-from evade.records import Prediction, Segments
-from fake_worlds import ScriptedPolicy
-
-
-class Counter:
-    """The game's only cell counts up by the action and pays what it shows; the game ends at 6.
-
-    From `wrong_from` on the model shows one more than the game would.
-    """
-
-    def __init__(self, wrong_from=100):
-        self.wrong_from = wrong_from
-
-    def initial_memory(self, observation):
-        return ()
-
-    def sample_noise(self, batch_size, generator):
-        return ()
-
-    def predict(self, observation, action, memory, noise):
-        frame = observation[:, -1] + action[:, None, None, None].to(torch.uint8)
-        value = frame.flatten(1)[:, 0]
-        shown = torch.where(value >= self.wrong_from, value + 1, value)
-        return Prediction(shown[:, None, None, None], value.float(), value == 6)
-
-
-def segments(actions, start):
-    """What the counting game really does, from each start, under the same actions."""
-    values = torch.tensor(start, dtype=torch.uint8) + torch.tensor(actions).cumsum(0).unsqueeze(1).to(torch.uint8)
-    ended = (values >= 6).long().cumsum(0)
-    happened = ended <= 1
-    return Segments(
-        observation=torch.tensor(start, dtype=torch.uint8).view(-1, 1, 1, 1, 1),
-        action=torch.tensor(actions).unsqueeze(1).expand(-1, len(start)),
-        frame=values[..., None, None, None],
-        reward=values * happened.float(),
-        terminated=ended == 1,
-        happened=happened,
-    )
+from evade.records import Prediction
+from fake_worlds import CountingModel, ScriptedPolicy, counting_segments
 
 
 def test_a_perfect_dream_never_diverges_from_the_game():
     found = measure_faithfulness(
-        Counter(), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0, 1]), torch.Generator()
+        CountingModel(), ScriptedPolicy([1] * 9, 3), counting_segments([1, 1, 1, 1], [0, 1]), torch.Generator()
     )
     assert found.game_return == (1 + 2 + 3 + 4 + 2 + 3 + 4 + 5) / 2
     assert found.dream_return == found.game_return
@@ -55,14 +18,14 @@ def test_a_perfect_dream_never_diverges_from_the_game():
 @pytest.mark.parametrize(("wrong_from", "num_equal"), [(1, 0), (2, 1), (3, 2), (5, 4)])
 def test_the_divergence_step_counts_the_steps_before_the_first_difference(wrong_from, num_equal):
     found = measure_faithfulness(
-        Counter(wrong_from), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0]), torch.Generator()
+        CountingModel(wrong_from), ScriptedPolicy([1] * 9, 3), counting_segments([1, 1, 1, 1], [0]), torch.Generator()
     )
     assert found.divergence_step == num_equal
 
 
 def test_nothing_counts_after_the_end():
     found = measure_faithfulness(
-        Counter(), ScriptedPolicy([2] * 9, 3), segments([2, 2, 2, 2], [0, 2]), torch.Generator()
+        CountingModel(), ScriptedPolicy([2] * 9, 3), counting_segments([2, 2, 2, 2], [0, 2]), torch.Generator()
     )
     assert found.game_return == (2 + 4 + 6 + 4 + 6) / 2
     assert found.dream_return == found.game_return
@@ -70,16 +33,18 @@ def test_nothing_counts_after_the_end():
 
 
 def test_a_policy_that_finds_more_in_dreams_than_the_game_gave_is_seen():
-    found = measure_faithfulness(Counter(), ScriptedPolicy([1] * 9, 3), segments([0, 0, 1], [0]), torch.Generator())
+    found = measure_faithfulness(
+        CountingModel(), ScriptedPolicy([1] * 9, 3), counting_segments([0, 0, 1], [0]), torch.Generator()
+    )
     assert found.game_return == 1
     assert found.dream_return == 1 + 2 + 3
 
 
 def test_dreams_are_sticky_where_the_policy_plays_and_not_where_the_game_is_followed():
     found = measure_faithfulness(
-        Counter(),
+        CountingModel(),
         ScriptedPolicy([1, 0, 0, 0], 3),
-        segments([1, 0, 0, 0], [0]),
+        counting_segments([1, 0, 0, 0], [0]),
         torch.Generator().manual_seed(0),
         sticky_probability=0.999999,
     )
@@ -89,7 +54,7 @@ def test_dreams_are_sticky_where_the_policy_plays_and_not_where_the_game_is_foll
     assert found.divergence_step == 4
 
 
-class Differing(Counter):
+class Differing(CountingModel):
     """As the game but for one thing: the reward or the end at the second step from 0."""
 
     def __init__(self, field):
@@ -107,12 +72,12 @@ class Differing(Counter):
 @pytest.mark.parametrize("field", ["reward", "terminated"])
 def test_another_reward_or_end_is_a_divergence_too(field):
     found = measure_faithfulness(
-        Differing(field), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0]), torch.Generator()
+        Differing(field), ScriptedPolicy([1] * 9, 3), counting_segments([1, 1, 1, 1], [0]), torch.Generator()
     )
     assert found.divergence_step == 1
 
 
-class Remembering(Counter):
+class Remembering(CountingModel):
     """The same game, counted in memory: the frame it is given is not looked at after the start."""
 
     def initial_memory(self, observation):
@@ -125,6 +90,6 @@ class Remembering(Counter):
 
 def test_a_model_with_memory_is_followed_with_its_memory():
     found = measure_faithfulness(
-        Remembering(), ScriptedPolicy([1] * 9, 3), segments([1, 1, 1, 1], [0]), torch.Generator()
+        Remembering(), ScriptedPolicy([1] * 9, 3), counting_segments([1, 1, 1, 1], [0]), torch.Generator()
     )
     assert found == (10, 10, 4)

@@ -208,7 +208,7 @@ def test_chunks_are_restored_from_disk_and_other_files_stay(tmp_path):
     assert again.records == replay.records
     assert again.num_steps == 12
     samples = [
-        (*r.transitions(50, generator), *r.batch(generator), *r.newest_segments(9, 2, generator))
+        (*r.transitions(50, generator), *r.batch(generator), *r.segments(9, 2, generator, newest=True))
         for r, generator in ((r, torch.Generator().manual_seed(1)) for r in (replay, again))
     ]
     assert all(torch.equal(a, b) for a, b in zip(*samples, strict=True))
@@ -337,7 +337,7 @@ def test_padded_starts_fill_the_stack_with_the_first_frame_as_the_game_does(tmp_
 
 def test_segments_follow_the_newest_games_to_their_end(tmp_path):
     replay = build(tmp_path, [[9], [5, 2]], num_frames=2)
-    found = replay.newest_segments(400, 3, torch.Generator().manual_seed(0))
+    found = replay.segments(400, 3, torch.Generator().manual_seed(0), newest=True)
     begins = found.observation[:, -1].flatten(1).tolist()
     assert {tuple(b) for b in begins} == {(10, 1), (10, 2), (10, 3), (10, 4), (11, 1)}
     for index, (number, at) in enumerate(begins):
@@ -354,10 +354,10 @@ def test_segments_follow_the_newest_games_to_their_end(tmp_path):
 def test_segments_leave_out_games_that_were_truncated_too_soon(tmp_path):
     replay = empty(tmp_path, num_frames=1)
     replay.add(join_episodes([episode(0, 4, ends=False), episode(1, 2, ends=False)]), write)
-    found = replay.newest_segments(50, 3, torch.Generator().manual_seed(0))
+    found = replay.segments(50, 3, torch.Generator().manual_seed(0), newest=True)
     assert {tuple(b) for b in found.observation[:, -1].flatten(1).tolist()} == {(0, 0), (0, 1)}
     assert found.happened.all()
-    assert len(replay.newest_segments(50, 9, torch.Generator()).observation) == 0
+    assert len(replay.segments(50, 9, torch.Generator(), newest=True).observation) == 0
 
 
 def test_without_long_enough_episodes_no_dream_can_start(tmp_path):

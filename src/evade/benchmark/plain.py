@@ -109,6 +109,10 @@ class PlainWorldModel(nn.Module):
         """Passed on to the network."""
         self.network.observe(batch)
 
+    def observe_dreamt(self, batch: Transitions) -> None:
+        """Take note of dreamt steps."""
+        self.network.observe_dreamt(batch)
+
     def use_statistics(self, statistics: Statistics) -> None:
         """Ignored: cells are predicted independently."""
 

@@ -176,7 +176,12 @@ def _minatar(game: str) -> RunConfig:
             num_envs=16, improves_policy=False, num_slices=10, trying_temperature=2.0, kept_share=0.5
         ),
         dream=DreamConfig(
-            num_envs=512, horizon=10, starts_from="all", starts_by="distinct", first_starts_at_reset=False
+            num_envs=512,
+            horizon=10,
+            starts_from="all",
+            starts_by="distinct",
+            first_starts_at_reset=False,
+            beside_games=1,
         ),
         evaluation=EvaluationConfig(episodes=32, final_episodes=100, every=2, num_envs=100),
         # A dream step is mostly loops that are compiled already (docs/decisions/0018-what-real-games-show.md).

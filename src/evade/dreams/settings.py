@@ -1,9 +1,16 @@
 """Settings of the dreams. No torch here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from evade.checks import at_least_one, is_probability_below_one, require_choice, require_fields
+from evade.checks import (
+    at_least_one,
+    finite_not_negative,
+    is_probability_below_one,
+    require_choice,
+    require_fields,
+)
+from evade.kinds import ADDED_LATER
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,13 @@ class DreamConfig:
     """Probability that a dream repeats the previous action. For games with sticky actions, where a deterministic world
     model predicts only the more likely outcome. T2T SimPLe: 0."""
 
+    beside_games: int = field(default=0, metadata=ADDED_LATER)
+    """Batches of dreams, before each draw, that follow the actions of real games; what they show counts as seen for the
+    event prior. Only for models with event layers. Paper and T2T SimPLe: none. Ours on grids: 1, otherwise draws
+    disagree about the model's own errors more than about the game (docs/decisions/0027-dreams-beside-games.md)."""
+
     def __post_init__(self) -> None:
+        require_fields(self, "dream", "beside_games", finite_not_negative, "must not be negative")
         require_fields(self, "dream", "num_envs horizon", at_least_one, "must be at least 1")
         require_choice("dream.starts_from", self.starts_from, ("newest", "all"))
         require_choice("dream.starts_by", self.starts_by, ("episode", "frame", "distinct"))

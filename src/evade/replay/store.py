@@ -296,8 +296,8 @@ class Replay:
             chosen = first[episode] + (share * length[episode]).long()
         return self.observations(places[chosen])
 
-    def newest_segments(self, count: int, length: int, generator: torch.Generator) -> Segments:
-        """Sample segments of the newest chunk, to compare dreams with; on the CPU.
+    def segments(self, count: int, length: int, generator: torch.Generator, *, newest: bool) -> Segments:
+        """Sample segments of real games, to dream beside them; on the CPU.
 
         Frames whose episode was truncated before `length` steps are left out, so there may be no segment (B = 0).
 
@@ -305,8 +305,9 @@ class Replay:
             count: B, unless there is nothing to sample; each frame equally likely, with replacement.
             length: steps T.
             generator: on the CPU.
+            newest: from the newest chunk only.
         """
-        places = self._starts[-1]
+        places = self._starts[-1] if newest else torch.cat(self._starts)
         begins = torch.cat([torch.unique_consecutive(self._first), torch.tensor([self.size])])
         last = begins[torch.searchsorted(begins, places, right=True)] - 1
         is_whole = (last - places >= length) | self._rest.terminated[last]

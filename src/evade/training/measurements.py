@@ -35,7 +35,7 @@ def measure_last_dreams(run: Run, state: TrainState) -> dict[str, Tensor]:
     generator = build_generator(CPU, config.seed, "measure dreams", iteration)
     # Longer than short dreams: where dream and game part shows what horizon a preset may have.
     num_steps = max(config.dream.horizon, HORIZONS[-1])
-    sampled = state.replay.newest_segments(min(config.dream.num_envs, MAX_SEGMENTS), num_steps, generator)
+    sampled = state.replay.segments(min(config.dream.num_envs, MAX_SEGMENTS), num_steps, generator, newest=True)
     if len(sampled.observation) == 0:
         return {}
     segments = Segments(*(field.to(run.device) for field in sampled))

@@ -6,14 +6,15 @@ from functools import partial, wraps
 import torch
 from torch import Tensor
 
+from evade.dreams.beside import dream_along
 from evade.dreams.env import DreamEnv
 from evade.envs.tensors import RealEnv
-from evade.layers import draw, hold, mean_draw, mean_sigma, resample, use_mean
+from evade.layers import draw, hold, mean_draw, mean_sigma, noisy_layers, resample, use_mean
 from evade.policies.rollout import roll_out, slice_rollout
-from evade.records import Transitions
+from evade.records import Segments, Transitions
 from evade.replay.recorder import Recorder
 from evade.runs.files import write_atomically
-from evade.seeding import derive_seed
+from evade.seeding import build_generator, derive_seed
 from evade.training.evaluation import EpisodeScore, evaluate
 from evade.training.measurements import (
     measure_accuracy,
@@ -29,6 +30,8 @@ from evade.world_models.fit import update_on_replay
 
 POINTS_PER_PHASE = 20
 """How often metrics are logged in a long phase; each time one update's own, so that nothing is carried over."""
+
+CPU = torch.device("cpu")
 
 OBSERVED_AT_ONCE = 256
 """New transitions that the world model takes note of at a time."""
@@ -103,6 +106,8 @@ def draw_from_posterior(run: Run, state: TrainState) -> None:
     with use_mean(state.world_model):
         for batch in state.replay.newest_transitions(OBSERVED_AT_ONCE):
             state.world_model.observe(Transitions(*(field.to(run.device) for field in batch)))
+        if noisy_layers(state.world_model):
+            dream_beside_games(run, state)
     if run.config.schedule.uses_mean_in(state.position.iteration):
         state.draw.value = mean_draw(state.world_model)
     else:
@@ -112,6 +117,18 @@ def draw_from_posterior(run: Run, state: TrainState) -> None:
         values = {f"sigma/{name}": value for name, value in sigmas.items()}
         run.log(state, 1, "posterior", values | {"sigma": sum(sigmas.values()) / len(sigmas)})
     run.report_progress(1)
+
+
+def dream_beside_games(run: Run, state: TrainState) -> None:
+    """Let the world model take note of what it dreams where the game is known."""
+    config, seed, iteration = run.config.dream, run.config.seed, state.position.iteration
+    host, device = (build_generator(where, seed, "dreams beside games", iteration) for where in (CPU, run.device))
+    for _ in range(config.beside_games):
+        sampled = state.replay.segments(config.num_envs, config.horizon, host, newest=False)
+        if len(sampled.observation) == 0:
+            return
+        for batch in dream_along(state.world_model, Segments(*(field.to(run.device) for field in sampled)), device):
+            state.world_model.observe_dreamt(batch)
 
 
 @phase("improve")

@@ -35,7 +35,7 @@ def render_futures(
         uint8 `[height, width, 3]`.
     """
     generator = torch.Generator().manual_seed(seed)
-    segments = run.read_replay().newest_segments(1, num_steps, generator)
+    segments = run.read_replay().segments(1, num_steps, generator, newest=True)
     if len(segments.observation) == 0:
         raise RunError(f"No game of the run's newest experience has {num_steps} more steps: ask for fewer steps.")
     hold(run.world_model, run.draw)

@@ -268,6 +268,11 @@ class FrameNetwork(nn.Module, ABC):
         if self.event_prior is not None:
             self._count_events(batch, self.predict(batch.observation, batch.action).frame)
 
+    @torch.no_grad()
+    def observe_dreamt(self, batch: Transitions) -> None:
+        """Count the events of dreams along real actions for the event prior; ignored without one."""
+        self._count_events(batch._replace(reward=torch.zeros_like(batch.reward)), batch.next_frame)
+
     def _count_events(self, batch: Transitions, predicted: Tensor) -> None:
         """Let the event prior count, if there is one; `predicted` are the most likely frames of the batch."""
         if self.event_prior is not None:

@@ -1,5 +1,6 @@
 """What must be equal for scores to be compared, and what counts as the same run."""
 
+import dataclasses
 import json
 
 import pytest
@@ -163,6 +164,28 @@ def test_other_differences_are_listed_with_their_values(tmp_path):
     differences = {name: sorted(values) for name, values in unexpected_differences(read_runs([tmp_path])).items()}
     # `game_speed` only begins like the expected `game`.
     assert differences == {"game_speed": ["0", "1"], "schedule.iterations": ["6", "7"]}
+
+
+def test_settings_of_event_layers_do_not_tell_runs_without_them_apart(tmp_path):
+    def labels(variant):
+        config = build_config("smoke", variant, seed=1)
+        reward = dataclasses.replace(config.world_model.reward, prior_scale=0.1)
+        later = dataclasses.replace(
+            config,
+            seed=2,
+            dream=dataclasses.replace(config.dream, beside_games=3),
+            world_model=dataclasses.replace(config.world_model, reward=reward),
+        )
+        return label_runs([settings_run(tmp_path / f"{variant}-{each.seed}", each) for each in (config, later)])
+
+    assert labels("simple") == ["simple", "simple"]
+    assert labels("evade") == [
+        f"evade (beside_games={count}, prior_scale={scale})" for count, scale in ((1, 0.3), (3, 0.1))
+    ]
+    assert unexpected_differences(read_runs([tmp_path])).keys() == {
+        "dream.beside_games",
+        "world_model.reward.prior_scale",
+    }
 
 
 @pytest.mark.parametrize("section", ["env", "evaluation"])

@@ -7,14 +7,14 @@ variant that differ in them get different labels.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from evade.config import flatten
 from evade.errors import RunError
 from evade.evidence.results.read import RunResult
 from evade.vocabulary.variants import VARIANTS
-from evade.world_models.settings import WorldModelConfig
+from evade.world_models.settings import RewardPathConfig, WorldModelConfig
 
 EVALUATION = ("temperature", "max_noops", "time_limit", "final_episodes")
 """The settings of `evaluation` that decide what a score means. The others say how often a run is evaluated and how
@@ -23,17 +23,25 @@ many games are played at once."""
 AGENT_ONLY = ("num_frames",)
 """The settings of `env` that change what the agent sees of the game, but not the game."""
 
+EVENT_LAYERS = "world_model.reward.event_layers"
+
 EXPECTED = (
     "game",
     "seed",
     "variant",
     "machine.",
-    "world_model.reward.event_layers",
+    EVENT_LAYERS,
     "evaluation.episodes",
     "evaluation.every",
     "evaluation.num_envs",
 )
 """Settings, or sections with a dot at the end, in which compared runs may differ without a note."""
+
+EVENT_LAYERS_ONLY = (
+    "dream.beside_games",
+    *(f"world_model.reward.{each.name}" for each in fields(RewardPathConfig) if each.name != "estimate"),
+)
+"""Settings without effect on an agent that has no event layers."""
 
 MOST_DETAILS = 2
 """Settings that a label lists; more are shortened to a hash."""
@@ -148,9 +156,15 @@ def check_distinct(runs: Sequence[RunResult]) -> None:
 
 
 def unexpected_differences(runs: Sequence[RunResult]) -> dict[str, list[str]]:
-    """Each setting in which the runs differ, except the expected ones, with its values as text."""
-    differing = find_differing({str(run.folder.path): flatten(run.settings) for run in runs})
-    return {name: list(values) for name, values in differing.items() if not is_expected(name)}
+    """Each setting in which the runs differ, except the expected ones, with its values as text.
+
+    Runs without event layers are not asked about settings of event layers.
+    """
+    documents = {str(run.folder.path): flatten(run.settings) for run in runs}
+    with_layers = {path: document for path, document in documents.items() if document.get(EVENT_LAYERS) != []}
+    others = {name: values for name, values in find_differing(documents).items() if name not in EVENT_LAYERS_ONLY}
+    of_layers = {name: values for name, values in find_differing(with_layers).items() if name in EVENT_LAYERS_ONLY}
+    return {name: list(values) for name, values in (others | of_layers).items() if not is_expected(name)}
 
 
 def find_differing(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:

@@ -54,6 +54,32 @@ def test_images_and_grids_become_frames(register, space, observation, frame, lev
     np.testing.assert_array_equal(env.step([2]).observation[0, 3], frame)
 
 
+@pytest.mark.parametrize("shape", [(8, 6), (2, 8, 6)], ids=["one plane", "two planes"])
+def test_a_grid_of_a_few_values_becomes_a_binary_channel_for_each(register, shape):
+    grid = RNG.integers(0, 4, shape, np.uint8)
+    name = register(PlainGame, space=spaces.Box(0, 3, shape, np.uint8), observation=grid)
+    env = make_env(name, config=EnvConfig(binary_channels=True))
+    planes = grid.reshape(-1, 8, 6)
+    assert (env.spec.channels, env.spec.levels) == (3 * len(planes), 2)
+    expected = [plane == value for plane in planes for value in (1, 2, 3)]
+    np.testing.assert_array_equal(env.reset()[0, 0], np.array(expected, np.uint8))
+
+
+def test_images_and_binary_grids_keep_their_channels(register):
+    images = (COLOUR, COLOUR % 2)
+    for image, highest in zip(images, (255, 1), strict=True):
+        name = register(PlainGame, space=spaces.Box(0, highest, (8, 6, 3), np.uint8), observation=image)
+        env = make_env(name, config=EnvConfig(binary_channels=True))
+        assert (env.spec.channels, env.spec.levels) == (3, highest + 1)
+        np.testing.assert_array_equal(env.reset()[0, 0], image.transpose(2, 0, 1))
+
+
+def test_too_many_binary_channels_are_refused(register):
+    name = register(PlainGame, space=spaces.Box(0, 65, (8, 6), np.uint8), observation=COLOUR[:, :, 0] % 66)
+    with pytest.raises(ConfigError, match=r"env\.binary_channels = True: must be False, because .* 65 channels"):
+        make_env(name, config=EnvConfig(binary_channels=True))
+
+
 def test_of_two_equal_axes_the_last_is_the_channels(register):
     grid = RNG.integers(0, 2, (5, 4, 5), np.uint8)
     env = make_env(register(PlainGame, space=spaces.Box(0, 1, (5, 4, 5), np.uint8), observation=grid))

@@ -163,7 +163,7 @@ def _minatar(game: str) -> RunConfig:
             fit_updates=150,
             dream_batches=16,
         ),
-        env=EnvConfig(num_frames=13),
+        env=EnvConfig(num_frames=13, binary_channels=True),
         replay=ReplayConfig(
             batch_size=64, eventful_share=0.125, distinct_share=0.25, changes_share=0.25, holdout=0.0, pads_starts=True
         ),
@@ -245,7 +245,9 @@ def _smoke(game: str) -> RunConfig:
         schedule=ScheduleConfig(
             iterations=2, first_real_steps=128, real_steps=64, first_fit_updates=12, fit_updates=8, dream_batches=4
         ),
-        env=EnvConfig(num_frames=6, frame_size=(21, 16) if is_atari else None, time_limit=60),
+        env=EnvConfig(
+            num_frames=6, frame_size=(21, 16) if is_atari else None, binary_channels=not is_atari, time_limit=60
+        ),
         replay=ReplayConfig(
             batch_size=4,
             eventful_share=0.25,

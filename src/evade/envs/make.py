@@ -77,7 +77,7 @@ def _build_env(game: Game, config: EnvConfig, protocol: Protocol) -> Env:
     """Build one game with its protocol's wrappers: frames uint8 `[C, H, W]`, raw rewards."""
     if game.kind in IMAGE_BUILDERS:
         env = follow_protocol(IMAGE_BUILDERS[game.kind](game, config), protocol)
-        return FrameObservation(env, game.name, protocol.frame_size, protocol.grey_levels)
+        return FrameObservation(env, game.name, protocol.frame_size, protocol.grey_levels, config.binary_channels)
     env = GRID_BUILDERS[game.kind](game, config)
     _, height, width = env.observation_space.shape  # type: ignore[misc] # every builder makes a Box with three axes
     rule = f"must be None, because {game.name} is a grid of {height}x{width} cells and not an image"

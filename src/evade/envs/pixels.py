@@ -16,6 +16,9 @@ from evade.errors import ExtraMissing, UnsupportedGame
 MAX_CHANNELS = 64
 """With more channels than this, the order of axes is assumed to be wrong."""
 
+IMAGE_LEVELS = 256
+"""Values of a cell of an image."""
+
 
 def build_pixels(game: Game, config: EnvConfig) -> Env:
     """Build an environment as registered; raise `UnsupportedGame` if its spaces are not supported."""
@@ -67,10 +70,18 @@ class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
     """Convert images and grids to frames: uint8 `[C, H, W]`.
 
     Images are resized by `area_resize` if `frame_size` is given, then converted by `reduce_greys` if `grey_levels` is.
-    `[H, W]` becomes one channel. With three axes the last is the channel axis, unless the first is smaller.
+    `[H, W]` becomes one channel. With three axes the last is the channel axis, unless the first is smaller. With
+    `binary_channels` each value of a channel of a grid, from 1, becomes a binary channel, value by value.
     """
 
-    def __init__(self, env: Env, name: str, frame_size: tuple[int, int] | None, grey_levels: int | None) -> None:
+    def __init__(
+        self,
+        env: Env,
+        name: str,
+        frame_size: tuple[int, int] | None,
+        grey_levels: int | None,
+        binary_channels: bool = False,
+    ) -> None:
         super().__init__(env)
         self._levels = find_levels(env.observation_space, name)
         self._name, self._frame_size, self._grey_levels = name, frame_size, grey_levels
@@ -80,9 +91,13 @@ class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
         self._channels_first = len(shape) == 3 and shape[0] < shape[2]
         rule = f"must be None, because {name} shows a grid of {self._levels} values and not an image"
         for field, value in (("frame_size", frame_size), ("grey_levels", grey_levels)):
-            require(value is None or self._levels == 256, f"env.{field}", value, rule)
-        example = self.observation(np.zeros(shape, np.uint8))
-        self.observation_space = spaces.Box(0, (grey_levels or self._levels) - 1, example.shape, np.uint8)
+            require(value is None or self._levels == IMAGE_LEVELS, f"env.{field}", value, rule)
+        self._splits_values = binary_channels and 2 < self._levels < IMAGE_LEVELS
+        frame_shape = self.observation(np.zeros(shape, np.uint8)).shape
+        rule = f"must be False, because {name} would have {frame_shape[0]} channels and not at most {MAX_CHANNELS}"
+        require(not self._splits_values or frame_shape[0] <= MAX_CHANNELS, "env.binary_channels", True, rule)
+        levels = 2 if self._splits_values else grey_levels or self._levels
+        self.observation_space = spaces.Box(0, levels - 1, frame_shape, np.uint8)
 
     def observation(self, observation: NDArray[Any]) -> Frame:
         """Convert one observation; raise `UnsupportedGame` if it lies outside the environment's observation space."""
@@ -92,7 +107,7 @@ class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
                 f"{self._name} returned an observation of shape {image.shape}, but its observation_space has shape "
                 f"{self._shape}: correct the space."
             )
-        if self._levels < 256 and (image.max() >= self._levels or image.min() < 0):
+        if self._levels < IMAGE_LEVELS and (image.max() >= self._levels or image.min() < 0):
             raise UnsupportedGame(
                 f"{self._name} returned cells from {image.min()} to {image.max()}, but its observation_space goes from "
                 f"0 to {self._levels - 1}: correct the space."
@@ -106,4 +121,7 @@ class FrameObservation(gymnasium.ObservationWrapper[Frame, int, NDArray[Any]]):
             image = area_resize(image, *self._frame_size)
         if self._grey_levels is not None:
             image = reduce_greys(image, self._grey_levels)
+        if self._splits_values:
+            is_value = image[..., None] == np.arange(1, self._levels, dtype=np.uint8)
+            image = is_value.reshape(*image.shape[:2], -1).view(np.uint8)
         return image.transpose(2, 0, 1)

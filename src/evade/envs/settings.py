@@ -16,6 +16,10 @@ class EnvConfig:
     """Rows and columns an image is resized to. T2T SimPLe: 105 x 80. Grids keep their size."""
     grey_levels: int | None = None
     """Greys an image is quantised to after resizing, in one channel. T2T SimPLe: None, 3 colours x 256 values."""
+    binary_channels: bool = field(default=False, metadata=ADDED_LATER)
+    """Show a grid of a few values, such as 0 floor, 1 player and 2 goal, as one binary channel for each value from 1.
+    Images, and grids that are binary already, stay as they are. Ours: the presets on small grids, whose world models
+    know objects by their channels. T2T SimPLe has images only."""
     frame_skip: int | None = None
     """Game frames per agent step; the agent sees the maximum of the last two. T2T SimPLe: 4."""
     max_noops: int | None = None

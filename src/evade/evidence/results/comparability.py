@@ -20,7 +20,7 @@ EVALUATION = ("temperature", "max_noops", "time_limit", "final_episodes")
 """The settings of `evaluation` that decide what a score means. The others say how often a run is evaluated and how
 many games are played at once."""
 
-AGENT_ONLY = ("num_frames",)
+AGENT_ONLY = ("num_frames", "binary_channels")
 """The settings of `env` that change what the agent sees of the game, but not the game."""
 
 EVENT_LAYERS = "world_model.reward.event_layers"

@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from evade.config.presets import build_config
-from evade.dreams.env import DreamEnv
+from evade.dreams.env import DreamEnv, _select_bytes
 from evade.dreams.settings import DreamConfig
 from evade.envs.games import MINATAR
 from evade.envs.minatar import MinAtarGame
@@ -317,3 +317,12 @@ def test_reading_a_tensor_on_the_host_would_be_noticed():
         torch.ones(1).item()
     with OperationLog(), pytest.raises(AssertionError, match="mask"):
         torch.ones(3)[torch.tensor([True, False, True])]
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 5, 2), (1, 7, 10, 10), (3, 5, 5, 1)], ids=["eights", "fours", "single bytes"])
+def test_ended_dreams_restart_however_their_bytes_are_grouped(shape):
+    generator = torch.Generator().manual_seed(0)
+    one, other = torch.randint(0, 256, (2, 6, *shape), dtype=torch.uint8, generator=generator)
+    ended = torch.tensor([True, False, True, True, False, False])
+    expected = torch.stack([(one if has_ended else other)[row] for row, has_ended in enumerate(ended)])
+    assert torch.equal(_select_bytes(ended, one, other), expected)

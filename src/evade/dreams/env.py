@@ -41,11 +41,12 @@ def _select(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
 
 
 def _select_bytes(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
-    """`_select` for contiguous bytes, eight at a time where they can be grouped: a thirteenth of the time on a CPU."""
+    """`_select` for contiguous bytes, eight or four at a time if a row can be split so: much faster on a CPU."""
     rows = one.flatten(1), other.flatten(1)
-    if one[0].numel() % 8 == 0:
-        rows = rows[0].view(torch.int64), rows[1].view(torch.int64)
-    return _select(condition, *rows).view(torch.uint8).view_as(one)
+    for group in (torch.int64, torch.int32):
+        if rows[0].shape[1] % group.itemsize == 0:
+            return _select(condition, rows[0].view(group), rows[1].view(group)).view(torch.uint8).view_as(one)
+    return _select(condition, one, other)
 
 
 class DreamEnv:

@@ -1,0 +1,37 @@
+"""The data behind the results pages: the study's runs have the present preset, and none of its seeds is missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evade.config import flatten, to_document
+from evade.config.presets import build_config
+from evade.envs.games import MINATAR
+from evade.evidence.results.comparability import EVENT_LAYERS, EVENT_LAYERS_ONLY, find_differing
+from evade.evidence.results.scores_csv import read_scores
+
+DATA = Path(__file__).parents[2] / "docs" / "results" / "data"
+
+NO_EFFECT = {"env.binary_channels"}
+"""Settings that do nothing in these games, whose channels are binary."""
+
+STUDY = {"minatar-simple.csv": [game.name for game in MINATAR], "minatar-evade.csv": ["minatar/freeway"]}
+"""The study on MinAtar, and the games that each file has."""
+
+
+@pytest.mark.parametrize("name", STUDY)
+def test_the_study_was_made_with_the_present_preset(name):
+    for run in read_scores(DATA / name):
+        asked = (run.settings[field] for field in ("preset", "variant", "game", "seed"))
+        present = json.loads(json.dumps(to_document(build_config(*asked))))
+        documents = {"then": flatten(run.settings), "now": flatten(present)}
+        ignored = NO_EFFECT if documents["now"][EVENT_LAYERS] else NO_EFFECT.union(EVENT_LAYERS_ONLY)
+        differing = {name for name in find_differing(documents) if not name.startswith("machine.")}
+        assert differing <= ignored, f"{run.folder.path} has other settings: the study has to be run again"
+
+
+@pytest.mark.parametrize("name", STUDY)
+def test_all_five_seeds_of_each_game_are_reported(name):
+    found = sorted((run.game, run.seed) for run in read_scores(DATA / name))
+    assert found == sorted((game, seed) for game in STUDY[name] for seed in range(1, 6))

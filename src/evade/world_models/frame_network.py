@@ -1,4 +1,4 @@
-"""The network that SimPLe's world models share: U-net, heads, EVaDE's reward path, losses and decisions."""
+"""The network that SimPLe's world models share: heads on a U-net, EVaDE's reward path, losses and decisions."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
@@ -10,18 +10,7 @@ from torch import Tensor, nn
 from evade.checks import require
 from evade.layers import kl_divergence
 from evade.records import Loss, Memory, Noise, Prediction, Statistics, Transitions
-from evade.world_models.blocks import (
-    ActionEmbedding,
-    ActionInjection,
-    CellLinear,
-    DownStage,
-    LocalLayer,
-    MiddleNet,
-    PositionSignal,
-    Standardise,
-    UpStage,
-    initialise,
-)
+from evade.world_models.blocks import ActionEmbedding, UpStage, initialise
 from evade.world_models.event_prior import EventPrior
 from evade.world_models.feature_maps import capture, event_map_names
 from evade.world_models.frame_logits import compute_log_odds
@@ -31,21 +20,11 @@ from evade.world_models.next_frame import predict_objects, predict_pixels
 from evade.world_models.rates import bound_excess, correct_ends
 from evade.world_models.rewards import decide_reward, mean_reward
 from evade.world_models.settings import FrameNetworkConfig
-
-
-class Encoded(NamedTuple):
-    """What the down stages make of an input and an action."""
-
-    bottleneck: Tensor
-    """`[B, C, h, w]`, with the action in it."""
-    skips: list[Tensor]
-    """The input of each down stage, the last one's first."""
-    action: Tensor
-    """The embedded action, `[B, hidden_size]`."""
+from evade.world_models.unet import Encoded, UNet
 
 
 class Output(NamedTuple):
-    """What the up stages and the heads make of it."""
+    """What the up stages and the heads make of the bottleneck."""
 
     features: Tensor
     """`[B, hidden_size, H, W]`, for the frame head."""
@@ -57,8 +36,8 @@ class Output(NamedTuple):
     """Of each value of the frame being 1, `[B, C, H, W]`, if they are known already."""
 
 
-class FrameNetwork(nn.Module, ABC):
-    """SimPLe's U-net from frames and an action to the next frame, the reward and, with `predicts_end`, the end.
+class FrameNetwork(UNet, ABC):
+    """SimPLe's network from frames and an action to the next frame, the reward and, with `predicts_end`, the end.
 
     Works for frames of any height and width (odd ones are padded and cropped) and 2 to 256 values for each channel of
     each cell. The transition path is independent of the reward path: with and without event layers, the same weights
@@ -75,7 +54,6 @@ class FrameNetwork(nn.Module, ABC):
         has_pooled_heads: whether the heads of reward and end, and the reward path, are this class's own.
     """
 
-    config: FrameNetworkConfig
     one_object: Tensor
     change_excess: Tensor | None
     reward_excess: Tensor
@@ -93,36 +71,18 @@ class FrameNetwork(nn.Module, ABC):
         num_reward_classes: int,
         has_pooled_heads: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(config, in_channels)
         self.channels, self.levels, self.num_actions = channels, levels, num_actions
         self.lowest_reward, self.num_reward_classes = lowest_reward, num_reward_classes
-        self.config = config
         require(
             not config.keeps_objects or levels == 2,
             "world_model.keeps_objects",
             config.keeps_objects,
             f"must be False, because this game's cells have {levels} values and not 2",
         )
-        size, depth = config.hidden_size, config.depth
-        widths = [size * 2 ** min(stage, config.num_doublings) for stage in range(depth + 1)]
-        bottleneck = self.bottleneck_channels = widths[-1]
-
-        self.standardise = Standardise() if config.standardise else nn.Identity()
-        self.embedding = CellLinear(in_channels, size)
-        self.position = PositionSignal()
-        self.local = nn.ModuleList(LocalLayer(size, size, config.activation) for _ in range(config.num_local_layers))
-        self.down = nn.ModuleList(
-            DownStage(widths[i], widths[i + 1], config.activation, config.fit.dropout) for i in range(depth)
-        )
-        self.injection = ActionInjection(size, bottleneck)
-        self.middle = MiddleNet(bottleneck, config.num_middle_layers, config.activation, config.fit.middle_dropout)
-        self.up = nn.ModuleList(
-            UpStage(widths[i + 1], widths[i], size, config.activation, config.fit.dropout)
-            for i in reversed(range(depth))
-        )
+        size, hidden = config.hidden_size, config.reward_hidden_size
         self.frame_head = nn.Linear(size, channels * levels)
-        hidden = config.reward_hidden_size
-        sizes = bottleneck + size, hidden
+        sizes = self.bottleneck_channels + size, hidden
         self.reward_head = self.end_head = None
         if has_pooled_heads:
             self.reward_head = PooledHead(*sizes, num_reward_classes, bias=False, has_max=config.pools_max)
@@ -174,29 +134,6 @@ class FrameNetwork(nn.Module, ABC):
             return torch.autocast(observation.device.type, dtype=torch.bfloat16)
         return nullcontext()
 
-    def _embed(self, stacked: Tensor, context: Tensor | None = None) -> Tensor:
-        """The first map, `[B, hidden_size, H, W]`.
-
-        Args:
-            stacked: the standardised input, `[B, in_channels, H, W]`.
-            context: `[B, hidden_size]`, added to every cell.
-        """
-        x: Tensor = self.embedding(stacked.permute(0, 2, 3, 1))
-        if context is not None:
-            x = x + context[:, None, None]
-        positioned: Tensor = self.position(x.permute(0, 3, 1, 2))
-        return positioned
-
-    def _encode(self, x: Tensor, embedded_action: Tensor) -> Encoded:
-        """From the first map and the embedded action, `[B, hidden_size]`, to the bottleneck."""
-        for layer in self.local:
-            x = layer(x, embedded_action)
-        skips: list[Tensor] = []
-        for stage in self.down:
-            skips.insert(0, x)
-            x = stage(x)
-        return Encoded(self.injection(x, embedded_action), skips, embedded_action)
-
     def _decode(self, encoded: Encoded) -> Output:
         """From the bottleneck to the frame head's features and the other heads' logits."""
         assert self.reward_head is not None, "a subclass without pooled heads has its own"
@@ -213,13 +150,6 @@ class FrameNetwork(nn.Module, ABC):
             reward_map = self.reward_path(shared_map, stages, skips[branch:], action)
         end = None if self.end_head is None else self.end_head(bottleneck, x).squeeze(1)
         return Output(x, self.reward_head(bottleneck, reward_map), end)
-
-    def _decode_features(self, encoded: Encoded) -> Tensor:
-        """From the bottleneck to the frame head's features alone."""
-        x: Tensor = self.middle(encoded.bottleneck)
-        for stage, skip in zip(self.up, encoded.skips, strict=True):
-            x = stage(x, skip, encoded.action)
-        return x
 
     def _frame_logits(self, features: Tensor) -> Tensor:
         """`[B, hidden_size, H, W]` to `[B, H, W, C, V]`."""

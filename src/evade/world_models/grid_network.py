@@ -11,12 +11,13 @@ from evade.world_models.ages import WIDEST, advance_ages
 from evade.world_models.cell_embeddings import can_embed, embed_objects
 from evade.world_models.clocks import Clocks
 from evade.world_models.conversion import as_float
-from evade.world_models.frame_network import Encoded, FrameNetwork, Output
+from evade.world_models.frame_network import FrameNetwork, Output
 from evade.world_models.lines import Lines
 from evade.world_models.local_heads import NUM_FRAMES, LocalHeads
 from evade.world_models.losses import clipped_binary_cross_entropy
 from evade.world_models.pixel_loss import compute_pixel_loss
 from evade.world_models.settings import GridNetworkConfig
+from evade.world_models.unet import Encoded
 
 
 class GridNetwork(FrameNetwork, ABC):

@@ -8,13 +8,14 @@ from evade.world_models.bits import BitPosterior, BitPredictor, sign
 from evade.world_models.blocks import ActionEmbedding, ActionInjection, initialise
 from evade.world_models.change_posterior import ChangePosterior
 from evade.world_models.conversion import as_float
-from evade.world_models.frame_network import Encoded, Output
+from evade.world_models.frame_network import Output
 from evade.world_models.grid_network import GridNetwork
 from evade.world_models.inputs import check_inputs
 from evade.world_models.pixel_noise import add_pixel_noise
 from evade.world_models.rewards import reward_classes
 from evade.world_models.sequences import as_sequences
 from evade.world_models.settings import StochasticDiscreteConfig
+from evade.world_models.unet import Encoded
 
 CENTRED_FLOOR = 1e-4
 """Added to the standard deviation by which the posterior's logits are divided (`bits.centred`)."""

@@ -49,6 +49,14 @@ def test_each_game_has_mean_error_and_number_of_runs(tmp_path):
     assert any("no reference scores" in note for note in table.notes)
 
 
+def test_games_without_reference_scores_have_no_table_of_aggregates(tmp_path):
+    for variant, score in (("simple", 0.0), ("evade", 1.0)):
+        make_finished(tmp_path, variant, "deepsea/20", 0, score)
+    assert list(tables(tmp_path, "simple")) == ["games", "versus"]
+    make_finished(tmp_path, "evade", "minatar/breakout", 0, 1.0)
+    assert list(tables(tmp_path, "simple")) == ["games", "aggregates", "versus"]
+
+
 def test_ragged_data_is_compared_where_it_overlaps(tmp_path):
     for seed in range(3):
         for game, score in (("breakout", 2.0), ("freeway", 30.0), ("asterix", 1.0)):

@@ -33,9 +33,8 @@ def build_comparison_tables(
     comparison: Comparison, names: Iterable[ComparisonTable] = (), num_resamples: int = 20_000, seed: int = 0
 ) -> dict[str, Table]:
     """Build the named tables, or all possible ones if none is named; resamples and seed are for the intervals."""
-    possible = get_args(ComparisonTable) if comparison.baseline else ("games", "aggregates")
     tables: dict[str, Table] = {}
-    for name in tuple(names) or possible:
+    for name in tuple(names) or _possible_tables(comparison):
         if name == "games":
             tables[name] = games_table(comparison)
         elif name == "aggregates":
@@ -43,6 +42,15 @@ def build_comparison_tables(
         else:
             tables[name] = versus_table(comparison, num_resamples, seed)
     return tables
+
+
+def _possible_tables(comparison: Comparison) -> tuple[ComparisonTable, ...]:
+    possible: dict[ComparisonTable, bool] = {
+        "games": True,
+        "aggregates": any(scores.suite.scale for scores in comparison.suites),
+        "versus": comparison.baseline is not None,
+    }
+    return tuple(name for name, is_possible in possible.items() if is_possible)
 
 
 def games_table(comparison: Comparison) -> Table:

@@ -113,6 +113,7 @@ def test_raw_scores_are_never_averaged_over_games(tmp_path):
             make_finished(tmp_path, "simple", game, seed, 2 * scale + seed)
     built = tables(tmp_path, "simple")
     assert "aggregates" not in built
+    assert tables(tmp_path, names=["aggregates"])["aggregates"].rows == []
     assert cell(built["versus"], "record") == Record(2, 0, 0)
     # One-v0: 3, 4, 5 against 2, 3, 4 are 7 of 9 pairs; Two-v0: all.
     assert cell(built["versus"], "probability_of_improvement") == pytest.approx((7 / 9 + 1) / 2)
